@@ -33,8 +33,8 @@ from schedopt.instances.dssp.scenarios import (
     factors,
     judges,
     longest,
+    on_time_alone,
 )
-from schedopt.instances.dssp.solo import SoloFeasibility
 
 NORMAL = 1.96
 """The 97.5% quantile of the standard normal distribution."""
@@ -106,7 +106,7 @@ class Scenarios:
         self.measure, self.run_time_factors, self.rewards = measure, run_time_factors, night.rewards
         self.open, self.count = open_, len(run_time_factors)
         self._fitting = (
-            SoloFeasibility(night)
+            partial(on_time_alone, night)
             if night.features
             else partial(np.greater_equal, _largest_path_factors(night))
         )

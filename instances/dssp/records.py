@@ -4,7 +4,7 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
@@ -30,10 +30,9 @@ from schedopt.instances.dssp.jobs import (
     expand_stages,
     with_stage_counts,
 )
-from schedopt.instances.dssp.machine import Down, Machine, in_order
+from schedopt.instances.dssp.machine import ONE, Down, Machine, in_order
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
 from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks, guaranteed
-from schedopt.instances.dssp.solo import MILLION, SoloFeasibility
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -280,13 +279,30 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """Mask of the jobs that are due by the instance's deadline, shape (J,)."""
         return np.asarray(self.deadlines <= self.deadline)
 
+    def completion_alone(
+        self, j: int, before: Sequence[Fraction | None], longer: Fraction = ONE
+    ) -> Fraction | None:
+        """Return when job ``j`` completes alone, after its predecessors; None for never.
+
+        ``before`` are the completion times of its predecessors; ``longer`` multiplies run times.
+        """
+        job, known = self.jobs[j], [end for end in before if end is not None]
+        if len(known) < len(before):
+            return None
+        start = max([as_written(job.release), *known])
+        return self.machine.completes(job, start, self.planned.demands.fractions[j], longer)
+
     def _in_time_alone(self) -> NDArray[np.bool_]:
         """Mask of the jobs that are on time if each runs alone, after its predecessors."""
-        due = self.deadlines if self.end is None else np.minimum(self.deadlines, self.end)
-        planned = np.full((1, len(self.jobs)), MILLION)
-        able: NDArray[np.bool_] = SoloFeasibility(self, due)(planned)[0]
+        able = np.zeros(len(self.jobs), dtype=np.bool_)
+        ends: dict[str, Fraction | None] = {}
         for j in in_order(self.jobs, self.index)[0]:
-            able[j] &= all(able[self.index[name]] for name in self.jobs[j].after)
+            job = self.jobs[j]
+            end = self.completion_alone(j, [ends[name] for name in job.after])
+            ends[job.name] = end
+            due = self.deadlines[j] if self.end is None else min(self.deadlines[j], self.end)
+            own = end is not None and end <= as_written(float(due))
+            able[j] = own and all(able[self.index[name]] for name in job.after)
         return able
 
     @cached_property

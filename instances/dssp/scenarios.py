@@ -13,16 +13,18 @@ from math import pi
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from schedopt.instances.decimals import fraction_of
+from schedopt.instances.decimals import as_written, fraction_of
 from schedopt.instances.dssp.jobs import Lognormal
+from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.solo import MILLION
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import Option, check_options, whole
 from schedopt.instances.recipes import stream
 
+MILLION = 1_000_000  # factors are in units of one part of it
 THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
@@ -102,6 +104,43 @@ def longest(night: Instance) -> int:
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
     most = max(1 + _uniform(spreads).max(initial=0), drawn)
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
+
+
+def on_time_alone(night: Instance, drawn: Ints) -> NDArray[np.bool_]:
+    """Return whether each job completes on time in each scenario if it runs alone.
+
+    Its predecessors complete first, even if they are late. Completion times are exact. They never
+    decrease with run times, so that one scenario decides others whose run times are all shorter, or
+    all longer.
+
+    Parameters
+    ----------
+    night : Instance
+        The instance.
+    drawn : ndarray, shape (scenarios, jobs)
+        The factors of run times, in millionths.
+    """
+    after = [[night.index[name] for name in job.after] for job in night.jobs]
+    on_time = np.zeros(drawn.shape, dtype=np.bool_)
+    chains: dict[int, list[int]] = {}  # each job after all its predecessors
+    for j in in_order(night.jobs, night.index)[0]:
+        chain = chains[j] = [*dict.fromkeys(i for k in after[j] for i in chains[k]), j]
+        due = as_written(float(night.deadlines[j]))
+        own, undecided = drawn[:, chain], np.arange(len(drawn))
+        slowest = own.max(axis=0, initial=0)
+        while undecided.size:
+            ends: dict[int, Fraction | None] = {}
+            for i, factor in zip(chain, slowest.tolist(), strict=True):
+                before = [ends[k] for k in after[i]]
+                ends[i] = night.completion_alone(i, before, Fraction(factor, MILLION))
+            end, others = ends[j], own[undecided]
+            late = end is None or end > due
+            alike = (others >= slowest if late else others <= slowest).all(axis=1)
+            on_time[undecided[alike], j] = not late
+            undecided, others = undecided[~alike], others[~alike]
+            if undecided.size:
+                slowest = others[np.argsort(others.sum(axis=1))[undecided.size // 2]]
+    return on_time
 
 
 def judges(night: Instance) -> int:

@@ -13,8 +13,7 @@ from schedopt.instances import files
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
-from schedopt.instances.dssp.scenarios import MILLION
-from schedopt.instances.dssp.solo import SoloFeasibility
+from schedopt.instances.dssp.scenarios import MILLION, on_time_alone
 
 
 def ends_in_time(night: Instance, factors: list[int]) -> list[bool]:
@@ -36,12 +35,12 @@ def ends_in_time(night: Instance, factors: list[int]) -> list[bool]:
 
 
 @tried(200, seed=st.integers(0, 2**31))
-def test_solo_feasibility_equals_single_scenarios_in_fractions(seed: int) -> None:
+def test_on_time_alone_equals_single_scenarios_in_fractions(seed: int) -> None:
     """Factors are simple, so that completions and deadlines often coincide."""
     draw = Random(seed)  # noqa: S311
     night = files.parse(drawn_night(draw.randrange(10**9), UNSURE))
     simple = [MILLION // 2, MILLION, 3 * MILLION // 2, 2 * MILLION, 1, MILLION // 3]
     drawn = [[draw.choice(simple) for _ in night.jobs] for _ in range(8)]
     drawn += [[draw.randint(1, 3 * MILLION) for _ in night.jobs] for _ in range(4)]
-    feasible = SoloFeasibility(night)(np.array(drawn, dtype=np.int64).reshape(12, -1))
+    feasible = on_time_alone(night, np.array(drawn, dtype=np.int64).reshape(12, -1))
     assert feasible.tolist() == [ends_in_time(night, factors) for factors in drawn]
