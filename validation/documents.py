@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache, reduce
 from math import isfinite
 from operator import or_
@@ -82,13 +81,12 @@ def check(
         _judge_bound(instance, result, together, report)
     if result.solution_status != "none":
         began = time.perf_counter()
-        plain = _rebuilt_solution(checker, instance, result) if report.until is None else None
-        text = to_json(result.solution) if plain is None else b""
+        text = to_json(result.solution)
         # A checker's ``OF_ENCODING`` is the time of a check as a multiple of that of encoding.
         needed = getattr(checker, "OF_ENCODING", 10.0) * (time.perf_counter() - began)
         if len(text) > always_checked and report.seconds_left < needed:
             return _without_time(result, report)
-        solution = as_record(result, text) if plain is None else plain
+        solution = as_record(result, text)
         try:
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
@@ -322,27 +320,6 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     answers = known_answers.get(result.formulation or "", (kind,))
     raw = solution if text is None else msgspec.Raw(text)
     return convert(raw, kind if kind in answers else answers[0], "solution")
-
-
-def _rebuilt_solution(checker: Any, instance: Any, result: Document) -> Any | None:
-    """Return a solution built again from its fields, each checked, if these hold no records.
-
-    Returns None otherwise, or if a field is wrong; the message is then about the text. Names that
-    the instance made from positions are kept.
-    """
-    solution: Any = result.solution
-    kind = type(solution)
-    named = getattr(checker, "PLAIN", {}).get(kind)
-    if named is None:
-        return None
-    if kind not in getattr(checker, "ANSWERS", {}).get(result.formulation or "", (kind,)):
-        return None
-    fields = structs.asdict(solution)
-    own = {named: fields[named]} if instance.are_latest(fields[named]) else {}
-    with suppress(msgspec.ValidationError):
-        stated = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
-        return structs.replace(msgspec.convert(stated, kind), **own)
-    return None
 
 
 def _check_statuses(result: Document, report: Report, near: float) -> None:

@@ -34,7 +34,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
     if at.dtype != np.bool_:
         at, positions = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
         at[positions] = True
-    names, picked = night.names_and_positions(at)
+    picked = np.flatnonzero(at)
+    names = tuple(night.names[j] for j in picked.tolist())
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():

@@ -7,7 +7,7 @@ Rendering", SPAA 2005, section 2.
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
 from typing import Annotated
@@ -40,8 +40,6 @@ from schedopt.instances.protocol import BaseInstance
 Floats = NDArray[np.float64]
 LEAST = "-"
 """Before an objective of which the least is best."""
-PART = 4096
-"""Names that are taken at once: so many stay in a processor's cache."""
 SideConstraint = (
     kinds.FairShare
     | kinds.Require
@@ -227,28 +225,20 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
     def column(self, field: str) -> Floats:
-        """Return a field of each job as given, NaN if missing; the array is read-only."""
-        if field not in self._columns:
-            values = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
-            values.flags.writeable = False
-            self._columns[field] = values
-        return self._columns[field]
-
-    @cached_property
-    def _columns(self) -> dict[str, Floats]:
-        return {}
+        """Return a field of each job as given, NaN if missing."""
+        return np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
 
     @cached_property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return self.column("reward").copy()
+        return self.column("reward")
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
         stated = self.column("demand")
         if not np.isnan(stated).any():
-            return stated.copy()
+            return stated
         return self._floats(
             job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
@@ -261,7 +251,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def releases(self) -> Floats:
         """The release of each job, shape (J,)."""
-        return self.column("release").copy()
+        return self.column("release")
 
     @cached_property
     def deadlines(self) -> Floats:
@@ -341,15 +331,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def room(self, fill: float = 1.0) -> Fraction:
         """Return the largest multiple of the unit of `planned` that is at most r·P·D."""
-        if fill not in self._rooms:
-            demands = self.planned.demands
-            self._rooms[fill] = Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
-        return self._rooms[fill]
-
-    @cached_property
-    def _rooms(self) -> dict[float, Fraction]:
-        """Results of `room` by r."""
-        return {}
+        demands = self.planned.demands
+        return Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
 
     def fill(self, asked: float | str) -> float:
         """Return r as a number; ``guaranteed`` gives that of Theorem 4.
@@ -438,34 +421,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the positions of the selected jobs, in the order of `selected`."""
         names = solution.selected
-        if (places := self.places_of(names)) is not None:
-            return places.copy()
         return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
-
-    def names_and_positions(
-        self, chosen: NDArray[np.bool_]
-    ) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-        """Return the names and positions of the jobs in a mask, and cache them."""
-        places = np.flatnonzero(chosen)
-        parts = (places[i : i + PART] for i in range(0, places.size, PART))
-        names = tuple(chain.from_iterable(self._labels[part].tolist() for part in parts))
-        places.flags.writeable = False
-        self.__dict__["_named"] = names, places
-        return names, places
-
-    def are_latest(self, names: object) -> bool:
-        """Return True if ``names`` is the tuple that `names_and_positions` returned last."""
-        return names is self.__dict__.get("_named", (None, None))[0] is not None
-
-    def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
-        """Return the cached positions of names from the last `names_and_positions`, else None."""
-        names_before, places = self.__dict__.get("_named", ((), None))
-        return places if names is names_before or names == names_before else None
-
-    @cached_property
-    def _labels(self) -> NDArray[np.object_]:
-        """The names as an array."""
-        return np.array(self.names, dtype=object)
 
     @cached_property
     def tasks(self) -> Tasks:

@@ -127,19 +127,19 @@ def on_time_alone(night: Instance, drawn: Ints) -> NDArray[np.bool_]:
         chain = chains[j] = [*dict.fromkeys(i for k in after[j] for i in chains[k]), j]
         due = as_written(float(night.deadlines[j]))
         own, undecided = drawn[:, chain], np.arange(len(drawn))
-        slowest = own.max(axis=0, initial=0)
+        tried = own.max(axis=0, initial=0)
         while undecided.size:
             ends: dict[int, Fraction | None] = {}
-            for i, factor in zip(chain, slowest.tolist(), strict=True):
+            for i, factor in zip(chain, tried.tolist(), strict=True):
                 before = [ends[k] for k in after[i]]
                 ends[i] = night.completion_alone(i, before, Fraction(factor, MILLION))
             end, others = ends[j], own[undecided]
             late = end is None or end > due
-            alike = (others >= slowest if late else others <= slowest).all(axis=1)
+            alike = (others >= tried if late else others <= tried).all(axis=1)
             on_time[undecided[alike], j] = not late
             undecided, others = undecided[~alike], others[~alike]
             if undecided.size:
-                slowest = others[np.argsort(others.sum(axis=1))[undecided.size // 2]]
+                tried = others[np.argsort(others.sum(axis=1))[undecided.size // 2]]
     return on_time
 
 

@@ -25,9 +25,6 @@ ANSWERS = {
 }
 """The solution records of each formulation."""
 
-PLAIN = {Selected: "selected"}
-"""Solution records without nested records, which are not decoded again, and their field of names of
-jobs. The instance's ``are_latest`` tells whether the instance made these names from positions."""
 OF_ENCODING = 30.0  # larger than the default, since sums are exact: see `validation.documents`
 
 

@@ -64,8 +64,6 @@ def judge_constraints(
 def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     """Return the chosen jobs; report unknown and repeated names."""
     names, index = solution.selected, facts.night.index
-    if (at := facts.night.places_of(names)) is not None:  # made from positions
-        return JobSet(names, at)
     with suppress(KeyError):
         places = facts.places(names)
         if np.bincount(places, minlength=1).max() <= 1:
