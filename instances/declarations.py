@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import msgspec.inspect
@@ -33,11 +33,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return the state for pickling and copying; fields at their defaults stay omitted."""
         names, defaults = self.__struct_fields__, self.__struct_defaults__
         omitted = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        given = {name: getattr(self, name) for name in names}
-        for name, default in omitted.items():
-            if given[name] is default:
-                del given[name]
-        return partial(build_unchecked, type(self), **given), ()
+        fields = {name: getattr(self, name) for name in names}
+        given = {n: v for n, v in fields.items() if n not in omitted or v is not omitted[n]}
+        return partial(_unpickled, type(self), **given), ()
+
+
+def _unpickled(record: type[Record], **fields: Any) -> Record:
+    """Return a record of fields that are already validated."""
+    built: Record = msgspec.StructMeta.__call__(record, **fields)
+    return built
 
 
 class _Checking(msgspec.StructMeta):
@@ -54,75 +58,43 @@ class _Checking(msgspec.StructMeta):
             return super().__call__(**_checked_fields(self, given))
 
 
-G = TypeVar("G", bound="Record")
-
-
 class CheckedRecord(Record, metaclass=_Checking):
     """Base class of records that users also create in Python; their fields are validated."""
 
 
-def build_unchecked(record: type[G], **fields: Any) -> G:
-    """Return a record of fields that are already validated."""
-    built: G = msgspec.StructMeta.__call__(record, **fields)
-    return built
-
-
 def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return validated fields; `InputError` if a file could not hold them."""
-    shape, holders = _unchecked_type(record)
-    try:
-        seen = msgspec.convert(given, shape)
-    except msgspec.ValidationError:
-        given = {key: _without_numpy(value) for key, value in given.items()}
-        try:
-            seen = msgspec.convert(given, shape)
-        except msgspec.ValidationError:
-            return _converted(record, given)
-    for key, value in given.items():  # whole numbers become what a file gives: one identity
-        plain = isinstance(value, int | dict) or (
-            isinstance(value, tuple) and dict not in set(map(type, value))
-        )
-        if key in holders or plain:
-            given[key] = getattr(seen, key, value)
-    if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
-        return _converted(record, given)
-    return given
-
-
-def _converted(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as the file reader would decode them; it refuses most wrong values."""
+    """Return fields as a file reader would decode them; `InputError` if no file could hold them."""
+    rules = given.get("constraints", ())
+    others = isinstance(rules, list | tuple) and all(isinstance(r, Constraint) for r in rules)
+    shape = _shape(record, others)
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    filed = {names[key]: value for key, value in given.items() if key in names}
     try:
-        read = msgspec.convert({names.get(key, key): given[key] for key in given}, record)
-    except msgspec.ValidationError as failure:
-        raise validation_error(failure) from None
-    return {key: getattr(read, key) for key in given}
+        seen = msgspec.convert(filed, shape)
+    except msgspec.ValidationError:
+        try:
+            seen = msgspec.convert(_without_numpy(filed), shape)
+        except msgspec.ValidationError as failure:
+            raise validation_error(failure) from None
+    return {key: getattr(seen, key) if key in names else value for key, value in given.items()}
 
 
 @cache
-def _unchecked_type(record: Any) -> tuple[Any, list[str]]:
-    """Return a type with the fields of a record but no checks, and the fields that hold records.
+def _shape(record: Any, other_kinds: bool) -> Any:
+    """Return a type with the fields of a record, without the checks of several fields together.
 
-    Fields marked ``plain`` are not among the latter; the code that owns them expands them.
+    With ``other_kinds`` the side constraints may be of any kind, such as a plug-in's.
     """
-    fields, holders = list[tuple[str, Any, Any]](), list[str]()
+    fields = list[tuple[str, Any, Any]]()
     for field in msgspec.structs.fields(record):
-        kind: Any = tuple[Any, ...] if field.name == "constraints" else field.type
+        kind: Any = tuple[Any, ...] if other_kinds and field.name == "constraints" else field.type
         try:
-            if _holds_records(msgspec.inspect.type_info(kind)):
-                holders.append(field.name)
+            msgspec.inspect.type_info(kind)
         except TypeError:  # a kind of a user's own may hold what no file does
             kind = Any
         fields.append((field.name, kind, None))
-    return msgspec.defstruct(record.__name__, fields, gc=False), holders
-
-
-def _holds_records(info: Any) -> bool:
-    parts = [getattr(info, part, None) for part in ("type", "types", "item_type", "item_types")]
-    parts.append(getattr(info, "value_type", None))
-    inner = [one for part in parts for one in (part if isinstance(part, tuple) else [part])]
-    own = isinstance(info, msgspec.inspect.StructType) and not getattr(info.cls, "plain", False)
-    return own or any(_holds_records(one) for one in inner if one is not None)
+    names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    return msgspec.defstruct(record.__name__, fields, rename=names, gc=False)
 
 
 def _without_numpy(value: Any) -> Any:

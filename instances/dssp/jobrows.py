@@ -13,7 +13,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.declarations import build_unchecked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import (
     COMPLETED,
@@ -296,8 +295,7 @@ class JobReader:
             return None
         positions = self.columns.positions
         kept = {of: text for of in self.columns.kept if (text := row.cell(positions[of]))}
-        job = build_unchecked(
-            Job,
+        job = Job(
             name=name,
             reward=reward,
             priority=priority,

@@ -4,16 +4,15 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only ordinal priorities.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from math import fsum, inf, isfinite
-from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
 from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
-from schedopt.instances.errors import InputError, at_place, expect, quote
+from schedopt.instances.errors import InputError, expect, quote
 
 Reward = Callable[[float | None, float], float]
 N = TypeVar("N", bound=Any)
@@ -76,7 +75,6 @@ class EqualTasks(CheckedRecord, kw_only=True):
         The length of each task.
     """
 
-    plain: ClassVar[bool] = True
     tasks: Annotated[int, msgspec.Meta(ge=1, le=MOST_TASKS)]
     time: NonNegative
 
@@ -189,7 +187,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
         if self.first_night != 1 or self.last_night is not None:
             self._check_nights()
         if self.stages is not None:
-            self._check_stages(self.stages)
+            self._check_stages()
         elif demand is None or path is None:
             raise InputError("`stages`, or both `demand` and `critical_path`")
 
@@ -204,13 +202,17 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
             expected = f"at least {self.first_night}, the job's own `first_night`"
             raise InputError(expected, found=quote(self.last_night), place="last_night")
 
-    def _check_stages(self, stages: Stages) -> None:
-        kinds = set(map(type, stages))
-        if dict in kinds:  # in Python; of files an instance does it, which knows of all
-            msgspec.structs.force_setattr(self, "stages", msgspec.convert(stages, Stages))
-            expand_stages((self,))
-        if not kinds.isdisjoint((dict, EqualTasks)):
-            return  # `expand_stages` comes back to it
+    def _check_stages(self) -> None:
+        """Expand stages that are given as a number of equal tasks, and check the lengths."""
+        stages, room = list[Stage](), MOST_TASKS
+        for s, stage in enumerate(self.stages or ()):
+            if isinstance(stage, EqualTasks):
+                if (room := room - stage.tasks) < 0:
+                    expected = f"at most {MOST_TASKS:,} such tasks of a job"
+                    raise InputError(expected, found="more in all", place=f"stages[{s}].tasks")
+                stage = (stage.time,) * stage.tasks  # noqa: PLW2901
+            stages.append(stage)
+        msgspec.structs.force_setattr(self, "stages", tuple(stages))
         if not stages or not all(stages):
             raise InputError("stages with a task or more each", found=quote(stages), place="stages")
         shortest = min(map(min, stages))
@@ -247,33 +249,6 @@ def check_deadline(deadline: float) -> None:
     """Raise `InputError` unless a deadline is finite and positive, and not vanishingly small."""
     expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
-
-
-def expand_stages(jobs: Sequence[Job]) -> None:
-    """Expand stages that a file gives as a number of equal tasks, in place.
-
-    Raises
-    ------
-    InputError
-        If there are more than `MOST_TASKS` such tasks in all.
-    """
-    room = MOST_TASKS
-    for j, stages in enumerate(map(attrgetter("stages"), jobs)):
-        if stages is None or EqualTasks not in map(type, stages):
-            continue
-        lengths: list[Stage] = []
-        for s, stage in enumerate(stages):
-            if isinstance(stage, EqualTasks):
-                if (room := room - stage.tasks) < 0:
-                    expected = f"at most {MOST_TASKS:,} such tasks in a file"
-                    place = f"jobs[{j}].stages[{s}].tasks"
-                    raise InputError(expected, found="more in all", place=place)
-                stage = (stage.time,) * stage.tasks  # noqa: PLW2901
-            lengths.append(stage)
-        job = jobs[j]
-        msgspec.structs.force_setattr(job, "stages", tuple(lengths))
-        with at_place(f"jobs[{j}]"):
-            job._check_stages(tuple(lengths))
 
 
 def with_stage_counts(night: N) -> N:

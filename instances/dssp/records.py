@@ -27,7 +27,6 @@ from schedopt.instances.dssp.jobs import (
     Night,
     Processors,
     check_deadline,
-    expand_stages,
     with_stage_counts,
 )
 from schedopt.instances.dssp.machine import ONE, Down, Machine, in_order
@@ -124,7 +123,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     as_filed = with_stage_counts
 
     def __post_init__(self) -> None:
-        expand_stages(self.jobs)
         check_deadline(self.deadline)
         check_machine(self)
         if not isfinite(
