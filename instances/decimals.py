@@ -92,10 +92,8 @@ def common_scale(numbers: Floats, most: float) -> int:
 
     The common unit is the largest number of which all ``numbers`` are multiples and that divides 1.
     """
-    if scale := scale_of(numbers, most):
-        return scale
     parts = ((np.rint(numbers * d) / d == numbers).all() for d in DENOMINATORS)
-    scale = Whole.of(numbers).scale if any(parts) else 0
+    scale = scale_of(numbers, most) or (Whole.of(numbers).scale if any(parts) else 0)
     return scale if scale <= most else 0
 
 
@@ -118,31 +116,15 @@ class Whole(Sequence[Fraction]):
     @classmethod
     def of(cls, numbers: Floats) -> Whole:
         """Return the exact values of doubles in a common unit."""
-        if (
-            (summed := whole_total(numbers)) is not None
-            and summed < SAFE
-            and numbers.min(initial=0) >= 0
-        ):
-            return cls(numbers.astype(np.int64), 1)
-        scale = scale_of(numbers)
-        if scale:
-            whole = np.rint(numbers * scale).astype(np.int64)
-            roomy = np.abs(whole).max(initial=0) * max(len(whole), 1) < 2**62
-            return cls(whole if roomy else whole.astype(object), scale)
-        return cls.of_fractions([as_written(number) for number in numbers.tolist()])
+        if scale := scale_of(numbers):
+            return cls(_narrowed(np.rint(numbers * scale).astype(np.int64)), scale)
+        return cls.of_fractions(map(as_written, numbers.tolist()))
 
     @classmethod
     def of_fractions(cls, numbers: Iterable[Fraction]) -> Whole:
         """Return fractions in the largest common unit that divides 1."""
-        fractions = list(numbers)
-        if all(number.denominator == 1 for number in fractions):
-            whole = np.empty(len(fractions), dtype=object)
-            whole[:] = [number.numerator for number in fractions]
-            return cls(whole, 1)
-        scale = lcm(*{number.denominator for number in fractions})
-        units = [number.numerator * (scale // number.denominator) for number in fractions]
-        roomy = max(map(abs, units)) * len(units) < 2**62
-        return cls(np.array(units, dtype=np.int64 if roomy else object), scale)
+        units, scale = lowest_unit(list(numbers))
+        return cls(_narrowed(np.array(units, dtype=object)), scale)
 
     @cached_property
     def fractions(self) -> list[Fraction]:
@@ -152,16 +134,12 @@ class Whole(Sequence[Fraction]):
     @cached_property
     def floats(self) -> Floats:
         """The numbers, each rounded to the nearest double."""
-        if self.numbers.dtype != object and self.scale < SAFE:
-            return np.asarray(self.numbers / self.scale, dtype=np.float64)
         return np.array([number / self.scale for number in self.numbers.tolist()], dtype=np.float64)
 
     @cached_property
     def total(self) -> int:
         """The exact sum, in units."""
-        if self.numbers.dtype != object:
-            return int(np.add.reduce(self.numbers))  # as `sum`, in half the time for a few
-        return sum(self.numbers.tolist())
+        return int(self.numbers.sum())
 
     def take(self, positions: NDArray[np.intp]) -> Whole:
         """Return the numbers at some positions."""
@@ -179,24 +157,26 @@ class Whole(Sequence[Fraction]):
         return number.numerator * self.scale // number.denominator
 
 
+def lowest_unit(numbers: Sequence[Fraction | int]) -> tuple[list[int], int]:
+    """Return fractions as multiples of the largest unit that divides 1, and the units in 1."""
+    scale = lcm(*{number.denominator for number in numbers})
+    return [number.numerator * (scale // number.denominator) for number in numbers], scale
+
+
 def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
     """Return fractions as coprime integers, and the factor by which they were multiplied."""
-    unit = lcm(*{number.denominator for number in numbers})
-    whole = [number.numerator * (unit // number.denominator) for number in numbers]
+    whole, unit = lowest_unit(numbers)
     common = gcd(*whole) or 1
     return [number // common for number in whole] if common > 1 else whole, Fraction(unit, common)
+
+
+def _narrowed(numbers: Integers) -> Integers:
+    """Return integers as 64-bit numbers if their sum fits, else as Python's own."""
+    fits = int(abs(numbers).max(initial=0)) * max(1, len(numbers)) < 2**62
+    return numbers.astype(np.int64 if fits else object)
 
 
 def total(numbers: Iterable[float]) -> Fraction:
     """Return the exact sum of the decimals that numbers stand for."""
     whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
     return Fraction(whole.total, whole.scale)
-
-
-def whole_total(numbers: Floats) -> int | None:
-    """Return the exact sum of integers stored as doubles.
-
-    None if a number is not an integer or the sum is too large for exact doubles.
-    """
-    total = float(np.add.reduce(numbers))
-    return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None

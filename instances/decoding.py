@@ -2,7 +2,6 @@
 
 import json
 import re
-from contextlib import suppress
 from math import isfinite
 from typing import Any, TypeVar, overload
 
@@ -15,11 +14,7 @@ from schedopt.instances.errors import (
     at_place,
     decode_utf8,
     position,
-    quote,
 )
-
-MOST_WRITTEN = 2**18
-"""Bytes of the largest file in which repeated keys are looked for: people write no larger one."""
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
@@ -42,23 +37,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     with at_place(file=file):
         if not data.strip():
             raise FormatError("the file is empty; expected JSON")
-        text = strip_comments(data)
-        if len(text) <= MOST_WRITTEN:
-            _refuse_repeated_keys(text)
-        return _decode(text, wanted)
-
-
-def _refuse_repeated_keys(text: bytes) -> None:
-    """Raise `InputError` if an object has a key twice: JSON libraries keep the last one alone."""
-
-    def pairs(found: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in found]
-        if len(set(names)) < len(names):
-            twice = max(names, key=names.count)
-            raise InputError("each key of an object once", found=f"{quote(twice)} twice")
-
-    with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):  # msgspec has a place
-        json.loads(text, object_pairs_hook=pairs, parse_int=str)  # of any number of digits
+        return _decode(strip_comments(data), wanted)
 
 
 def strip_comments(data: bytes) -> bytes:

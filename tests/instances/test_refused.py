@@ -32,7 +32,6 @@ FLIPPED[-6] ^= 255  # in the check sum
 TEXTS: list[tuple[str | bytes, str]] = [
     (b"", "the file is empty; expected JSON"),
     (b" \n", "the file is empty; expected JSON"),
-    (NIGHT.replace('"reward": 1', '"reward": 1, "reward": 2', 1), "found 'reward' twice"),
     *[(NIGHT[:length], "truncated") for length in (1, 40, 180)],
     (NIGHT + " x", f"line 1, column {len(NIGHT) + 3}: JSON is malformed"),
     ('{\n"problem": dssp}', "line 2, column 12: JSON is malformed"),
