@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,6 @@ from schedopt.planning.history import (
 )
 from schedopt.planning.moments import moment
 from schedopt.planning.observed import observe
-from schedopt.planning.placing import Placement, continue_plan
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
@@ -286,33 +286,50 @@ class _Replanner:
             return best, rest
         return self._nearest(rest, best, start), rest
 
-    def _wishes(self, rest: RemainingNight) -> dict[int, Placement]:
-        """Return the planned starts and processors of the tasks of the rest."""
-        night, wishes = rest.instance, dict[int, Placement]()
-        was = self.plan.by_place()
-        for j, job in enumerate(night.jobs):
-            i = int(night.tasks.first_task[night.tasks.first_stage[j]])
-            for place in (place for stage in rest.places.get(job.name, ()) for place in stage):
-                if place in was and was[place].start >= rest.at:
-                    wishes[i] = Placement(was[place].start, was[place].on)
-                i += 1
-        return wishes
-
     def _continued(self, rest: RemainingNight) -> Scheduled | None:
-        """Return a repaired version of the current plan."""
-        night, solution = rest.instance, self.plan.result.solution
-        wanted = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
-        keeps, names = _rules_of(Schedule(night)), np.array(night.names, dtype=object)
-        schedule = continue_plan(
-            night,
-            rest.settled,
-            wanted,
-            self._wishes(rest),
-            lambda jobs: keeps(np.isin(names, list(jobs))),
-            linked={part: name for name, part in rest.parts.items()},
-            begun={name for name in wanted if rest.progress[name].runs},
+        """Return the better of two ways to continue the current plan; None if both are infeasible.
+
+        One keeps the times of all jobs whose planned times are still ahead. The other dispatches
+        all planned jobs in the order of their planned starts, none before its planned start.
+        """
+        night, solution, was = rest.instance, self.plan.result.solution, self.plan.by_place()
+        planned = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
+        ahead: dict[str, list[float]] = {}
+        for name in planned:
+            parts = [rest.places.get(part, []) for part in (rest.parts.get(name), name) if part]
+            left = [place for stages in parts for stage in stages for place in stage]
+            if left and all(place in was and was[place].start >= rest.at for place in left):
+                ahead[name] = [was[place].start for place in left]
+        kept = rest.from_night(ahead, was)
+        found = [
+            schedule for schedule in (kept, self._dispatched(rest, planned, ahead)) if schedule
+        ]
+        feasible = [schedule for schedule in found if not violations_of(night, schedule)]
+        return max(feasible, key=partial(objective_values, night), default=None)
+
+    def _dispatched(
+        self, rest: RemainingNight, planned: Sequence[str], ahead: Mapping[str, Sequence[float]]
+    ) -> Scheduled:
+        """Return a schedule of the planned jobs by a dispatcher, without jobs that earn nothing."""
+        from schedopt.policies.dssp.dispatch import schedule_of, simulate
+
+        night = rest.instance
+        starts = {rest.parts.get(name, name): min(times) for name, times in ahead.items()}
+        jobs = tuple(
+            replace(job, release=max(job.release, starts.get(job.name, 0.0))) for job in night.jobs
         )
-        return None if schedule is None or violations_of(rest.instance, schedule) else schedule
+        whole = {name: [rest.parts[name], name] for name in rest.parts}
+        parts = {name: whole.get(name, [name]) for name in (*rest.settled, *planned)}
+        chosen = np.array([night.index[part] for own in parts.values() for part in own], np.int64)
+        keys = np.array([starts.get(job.name, inf) for job in jobs])
+        ran = simulate(replace(night, jobs=jobs), chosen, keys=keys)
+        paid = [
+            night.index[part]
+            for name, own in parts.items()
+            if night.worth(night.index[name], ran.completion[night.index[name]])
+            for part in own
+        ]
+        return schedule_of(night, np.array(paid, np.int64), ran)
 
     def _nearest(
         self,
@@ -363,12 +380,6 @@ def _reaches(worth: tuple[float, ...], least: tuple[float, ...]) -> bool:
     """Return whether a value reaches a lower limit, in the order of the objectives."""
     first = max(worth[0], least[0]) if worth[0] >= least[0] * SAME else worth[0]
     return (first, *worth[1 : len(least)]) >= least
-
-
-def _rules_of(model: Schedule) -> Callable[[np.ndarray], bool]:
-    from schedopt.solvers.dssp.schedule.solving import rule_checker
-
-    return rule_checker(model)
 
 
 # --- the plan of the whole night --------------------------------------------------------------
