@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import UNSET
 
 from schedopt.formats import count_of
-from schedopt.instances.constraints import Seats, label
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
@@ -31,6 +30,7 @@ from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import BILL, hidden, twins_of
 from schedopt.planning.moments import ON_TIME, clock
 from schedopt.planning.reasons import reasons
+from schedopt.planning.release import with_seats
 from schedopt.planning.script_rows import script_rows
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
 from schedopt.solvers.result import Result
@@ -168,13 +168,7 @@ def _each_night(
             alone = one_night(instance, night.selected, every, n) if night.selected else instance
             yield alone, night
         return
-    seats = tuple(
-        msgspec.structs.replace(rule, name=label(rule, i))
-        for i, rule in enumerate(every)
-        if isinstance(rule, Seats) and i >= len(instance.constraints)
-    )
-    both = (*instance.constraints, *seats)
-    yield msgspec.structs.replace(instance, constraints=both) if seats else instance, chosen
+    yield with_seats(instance, result.constraints), chosen
 
 
 def _empty_schedule(capacity: float) -> Scheduled:

@@ -10,21 +10,21 @@ task that is shorter than planned cannot delay another (the theorem in
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import replace as with_fields
 
 from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask
-from schedopt.instances.dssp.machine import Steps, in_order
+from schedopt.instances.dssp.machine import in_order
 from schedopt.planning.moments import ON_TIME
 
 if TYPE_CHECKING:
@@ -275,185 +275,53 @@ def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
     return numbered
 
 
-def by_priority(night: Instance, given: Sequence[Release]) -> list[Release]:
-    """Return releases without start times: each stage at once, in the same order."""
-    stages: dict[tuple[str, int, str], list[Release]] = defaultdict(list)
-    for one in given:
-        stages[one.job, one.stage, one.pool].append(one)
-    merged = []
-    for parts in stages.values():
-        pairs = sorted(chain(*(zip(one.tasks, one.lengths, strict=True) for one in parts)))
-        merged.append(
-            replace(
-                parts[0],
-                tasks=tuple(task for task, _ in pairs),
-                lengths=tuple(length for _, length in pairs),
-                at_once=len(pairs),
-                begin=min(one.begin for one in parts),
-                end=max(one.end for one in parts),
-            )
-        )
-    jobs, index = night.jobs, night.index
-    return [replace(one, begin=jobs[index[one.job]].release) for one in _in_order(night, merged)]
-
-
 # --- what a farm manager does with them --------------------------------------------------------
 
 
-def simulate(
-    night: Instance,
-    given: Iterable[Release],
-    lengths: Mapping[TaskKey, float] | None = None,
-    rules: Sequence[Constraint] = (),
-) -> dict[TaskKey, Span]:
-    """Simulate a cluster manager that carries out releases; return the span of each task.
-
-    At each time it starts the first eligible task that fits, until there is none. It never
-    preempts, and it counts processors, seats and resources.
-
-    Parameters
-    ----------
-    lengths : mapping, optional
-        Run times of tasks; by default the planned ones.
-    """
-    coming = [_Submission(one, lengths or {}) for one in given]
-    coming.sort(key=lambda one: -one.release.begin)
-    amounts, ran = _Amounts(night, rules), dict[TaskKey, Span]()
-    times = [*{0.0, *amounts.times, *(one.release.begin for one in coming)}]
-    heapify(times)
-    unfinished = {one.release.order for one in coming}
-    queue: list[_Submission] = []  # of those that may begin, in order
-    ends: list[tuple[float, int, _Submission]] = []
-    while (coming or queue) and (times or ends):
-        at = min([*times[:1], *(end for end, _, _ in ends[:1])])
-        until = at + NEAR * max(1.0, at)
-        while times and times[0] <= until:
-            at = heappop(times)
-        while ends and ends[0][0] <= until:
-            at, _, one = heappop(ends)
-            amounts.take(one.release, -1)
-            one.running -= 1
-            if not one.running and one.started == len(one.release.tasks):
-                unfinished.discard(one.release.order)
-        while coming and coming[-1].release.begin <= until:
-            insort(queue, coming.pop(), key=lambda one: one.release.order)
-        again = True
-        while again:  # again if a stage without length has ended
-            again = False
-            for one in queue:
-                if unfinished.intersection(one.release.after):
-                    continue
-                while one.may_start and (not one.length or amounts.fits(one.release, until)):
-                    length = one.length
-                    ran[one.key] = at, at + length
-                    one.started += 1
-                    if length:
-                        one.running += 1
-                        amounts.take(one.release, 1)
-                        heappush(ends, (at + length, one.release.order, one))
-                if not one.running and one.started == len(one.release.tasks):
-                    unfinished.discard(one.release.order)
-                    again = True
-            queue = [one for one in queue if one.started < len(one.release.tasks)]
-    return ran
-
-
-class _Submission:
-    """A release during the simulation."""
-
-    def __init__(self, release: Release, lengths: Mapping[TaskKey, float]) -> None:
-        self.release = release
-        keys = [(release.job, release.stage, task) for task in release.tasks]
-        self.tasks = [
-            (key, lengths.get(key, planned))
-            for key, planned in zip(keys, release.lengths, strict=True)
-        ]
-        self.started = self.running = 0
-
-    @property
-    def may_start(self) -> bool:
-        return self.started < len(self.tasks) and self.running < self.release.at_once
-
-    @property
-    def key(self) -> TaskKey:
-        return self.tasks[self.started][0]
-
-    @property
-    def length(self) -> float:
-        return self.tasks[self.started][1]
-
-
-class _Amounts:
-    """Available and used processors, seats and resources."""
-
-    def __init__(self, night: Instance, rules: Sequence[Constraint]) -> None:
-        steps = {("", name): there for name, there in night.machine.pools.items()}
-        steps |= {("holds", name): there for name, there in night.machine.resources.items()}
-        for seats, name in seats_of(night, rules):
-            steps["holds", name] = Steps.of(float(seats.capacity)).up_to(night.end)
-        self.there = {
-            key: ([float(time) for time in there.times], [float(n) for n in there.amounts])
-            for key, there in steps.items()
-        }
-        self.times = {time for times, _ in self.there.values() for time in times}
-        self.taken = dict.fromkeys(self.there, 0.0)
-
-    def needs(self, release: Release) -> Iterable[tuple[tuple[str, str], float]]:
-        yield ("", release.pool), release.width
-        for name, amount in release.holds.items():
-            yield ("holds", name), amount
-
-    def take(self, release: Release, count: int) -> None:
-        for key, amount in self.needs(release):
-            self.taken[key] += count * amount
-
-    def fits(self, release: Release, at: float) -> bool:
-        for key, amount in self.needs(release):
-            times, amounts = self.there[key]
-            free = amounts[bisect_right(times, at) - 1] - self.taken[key]
-            if amount > free + NEAR * max(1.0, amount):
-                return False
-        return True
-
-
-def late_jobs(
-    night: Instance,
-    given: Sequence[Release],
-    lengths: Mapping[TaskKey, float] | None = None,
-    rules: Sequence[Constraint] = (),
+def late_by_priority(
+    night: Instance, tasks: Sequence[PlacedTask], rules: Sequence[Constraint] = ()
 ) -> list[str]:
-    """Return the jobs that are late, or never complete, when releases are carried out."""
-    ran = simulate(night, given, lengths, rules)
-    late = set()
-    for one in given:
-        due = float(night.deadlines[night.index[one.job]]) * ON_TIME
-        keys = [(one.job, one.stage, task) for task in one.tasks]
-        if any(key not in ran or ran[key][1] > due for key in keys):
-            late.add(one.job)
-    return [job.name for job in night.jobs if job.name in late]
+    """Return the jobs that are late if their stages are submitted without start times.
+
+    The manager starts the first eligible task that fits, in the order of the planned starts of
+    stages, as a dispatcher does.
+    """
+    from schedopt.policies.dssp.dispatch import simulate
+
+    starts: dict[int, float] = {}
+    for task in tasks:
+        stage = int(night.tasks.first_stage[night.index[task.job]]) + task.stage
+        starts[stage] = min(task.start, starts.get(stage, task.start))
+    keys = np.array([starts.get(stage, 0.0) for stage in night.tasks.stage_of.tolist()])
+    jobs = np.array(sorted({night.index[task.job] for task in tasks}), dtype=np.int64)
+    completion = simulate(with_seats(night, rules), jobs, keys=keys).completion
+    on_time = completion <= night.deadlines * ON_TIME
+    return [night.jobs[j].name for j in jobs.tolist() if not on_time[j]]
+
+
+def with_seats(night: Instance, rules: Sequence[Constraint]) -> Instance:
+    """Return a night with the seats among further rules."""
+    seats = [with_fields(rule, name=name) for rule, name in seats_of(night, rules)]
+    others = [rule for rule in night.constraints if not isinstance(rule, Seats)]
+    return with_fields(night, constraints=(*others, *seats)) if seats else night
 
 
 def released(night: Instance, run: Result, *, most: int = 3_000) -> str:
-    """Return the number of late jobs of a plan in words; empty for more than ``most`` tasks."""
-    tasks = run.solution.tasks if run.solution is not None else ()
-    if len(tasks) > most:
-        return ""
-    return release_line(night, releases(night, tasks, run.constraints), run.constraints)
+    """Return the number of late jobs of a plan in words, by priority alone and with start times.
 
-
-def release_line(
-    night: Instance, given: Sequence[Release], rules: Sequence[Constraint] = ()
-) -> str:
-    """Return the number of late jobs in words, by priority alone and with start times."""
-    if not given:
+    With start times no task is later than planned, by the theorem. Empty without tasks, and for
+    more than ``most`` tasks.
+    """
+    solution = run.solution
+    if solution is None or not 0 < len(solution.tasks) <= most:
         return ""
-    jobs = count_of(len({one.job for one in given}), "job")
-    alone, planned = (
-        len(late_jobs(night, how, rules=rules)) for how in (by_priority(night, given), given)
-    )
+    due = {name: night.deadlines[night.index[name]] * ON_TIME for name in solution.completion}
+    late = sum(end > due[name] for name, end in solution.completion.items())
+    alone = len(late_by_priority(night, solution.tasks, run.constraints))
+    count = len(releases(night, solution.tasks, run.constraints))
     return (
-        f"late if submitted by priority alone: {alone} of {jobs}; "
-        f"with planned start times: {planned} ({count_of(len(given), 'submission')})"
+        f"late if submitted by priority alone: {alone} of {count_of(len(due), 'job')}; "
+        f"with planned start times: {late} ({count_of(count, 'submission')})"
     )
 
 

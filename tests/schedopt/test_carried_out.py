@@ -11,10 +11,11 @@ from random import Random
 import msgspec
 import pytest
 from builders.cli import refused, run
+from builders.releases import simulate
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.planning.release import planned_spans, releases, simulate
+from schedopt.planning.release import planned_spans, releases
 from schedopt.planning.sacct import is_sacct, read_sacct
 from schedopt.verbs.plan import NightPlan
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.effort import tried
+from builders.releases import simulate
 from hypothesis import strategies as st
 
 import schedopt
@@ -16,13 +17,11 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
 from schedopt.planning.release import (
     TaskKey,
-    by_priority,
-    late_jobs,
+    late_by_priority,
     planned_spans,
-    release_line,
+    released,
     releases,
     same,
-    simulate,
 )
 from schedopt.policies.dssp.dispatch import schedule_of
 from schedopt.policies.dssp.dispatch import simulate as dispatch
@@ -109,7 +108,6 @@ def test_releases_at_planned_lengths_run_as_many_tasks_at_each_time(seed: int) -
     for at in (0.5 * (one + two) for one, two in pairwise(times) if not same(one, two)):
         running = [Counter(t[:2] for t in tasks if t[2] <= at < t[3]) for tasks in (ran, planned)]
         assert running[0] == running[1]
-    assert late_jobs(night, given) == []
 
 
 def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
@@ -121,8 +119,8 @@ def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
     assert (second.tasks, second.after) == ((0,), (1,))
 
 
-def test_by_priority_a_task_that_ends_early_makes_another_job_late() -> None:
-    """The anomaly that start times prevent: the early end lets a long job in before its turn."""
+def test_job_is_late_if_submitted_by_priority_alone() -> None:
+    """The anomaly that start times prevent: a long job starts before its turn."""
     jobs = (
         Job(name="first", reward=9, stages=((2.0,),)),
         Job(name="wide", reward=9, stages=((4.0,),), processors=2, deadline=7, release=2),
@@ -130,13 +128,10 @@ def test_by_priority_a_task_that_ends_early_makes_another_job_late() -> None:
         Job(name="long", reward=9, stages=((6.0,),), deadline=13),
     )
     night = Instance(name="n", processors=2, deadline=13, jobs=jobs)
-    plan = schedopt.solve(schedopt.dssp.Schedule(night)).solution
-    given = releases(night, plan.tasks)
-    assert len(plan.selected) == 4
-    early = {("first", 0, 0): 1.0}
-    assert late_jobs(night, given, early) == []
-    assert late_jobs(night, by_priority(night, given), early) == ["wide"]
-    assert release_line(night, given) == (
+    plan = schedopt.solve(schedopt.dssp.Schedule(night))
+    assert len(plan.solution.selected) == 4
+    assert late_by_priority(night, plan.solution.tasks) == ["wide"]
+    assert released(night, plan) == (
         "late if submitted by priority alone: 1 of 4 jobs; "
         "with planned start times: 0 (4 submissions)"
     )
