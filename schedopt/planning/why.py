@@ -60,10 +60,9 @@ class Lever:
         Whether the lever leaves plans without the job unchanged.
     is_bonus : bool
         Whether all plans with the job gain the same value.
-    is_monotone : bool
-        Whether each step allows all plans of the step before.
     is_exact : bool
-        Whether no value between two steps is enough if the lower step is not.
+        Whether each step allows all plans of the step before, and no value between two steps is
+        enough if the lower step is not.
     """
 
     name: str
@@ -74,7 +73,6 @@ class Lever:
     value: Callable[[int], float]
     is_own: bool = False
     is_bonus: bool = False
-    is_monotone: bool = True
     is_exact: bool = True
 
 
@@ -176,8 +174,6 @@ class _Search:
         """Return the smallest number of steps with which a best plan runs the job."""
         low, target = 0, self.best[0]
         while (c := self._first(low, target)) is not None:
-            if c and self.lever.is_bonus:
-                self._confirm(c)
             if self.lever.is_own or c == 0:
                 return c
             target = self._best_after(c)
@@ -188,23 +184,16 @@ class _Search:
 
     def _first(self, low: int, target: Result) -> int | None:
         """Return the first number of steps whose plans reach a target; None if none does."""
-        most = self.lever.most
-        if not self.lever.is_monotone:
-            return next((c for c in range(low, most + 1) if self._reaches(c, target)), None)
-        if not self.lever.is_bonus and not self._reaches(most, target):
+        if not self.lever.is_bonus and not self._reaches(self.lever.most, target):
             return None
-        below, high, step = low - 1, low, 1
-        while not self._reaches(high, target):
-            if high >= most:
-                return None
-            below, high, step = high, min(most, high + step), 2 * step
+        below, high = low - 1, self.lever.most + 1
         while high - below > 1:
             middle = (below + high) // 2
             if self._reaches(middle, target):
                 high = middle
             else:
                 below = middle
-        return high
+        return high if high <= self.lever.most else None
 
     def _reaches(self, c: int, target: Result) -> bool:
         """Return whether a plan with the job is as good as the target after c steps."""
@@ -220,14 +209,6 @@ class _Search:
         elif self.lever.is_own:
             self.enough = c if self.enough is None else min(c, self.enough)
         return reached
-
-    def _confirm(self, c: int) -> None:
-        """Solve the night with the changed reward, to confirm the change."""
-        night = self.lever.change(c)[0]
-        most, found = self._best_after(c), self.with_job[0]
-        self.is_proven &= most.proven and (
-            _value(night, found.solution) >= _value(night, most.solution)
-        )
 
     def _best_after(self, c: int) -> Result:
         """Return the best plan after c steps."""
@@ -347,32 +328,42 @@ def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> It
     asked = float(night.demands.sum()) / night.deadline
     most = at_once + ceil(asked / min(caps)) if caps else at_once
     for pool in night.machine.of_job(night.jobs[j]) if night.pools else [""]:
-
-        def change(c: int, pool: str = pool) -> Question:
-            if pool:
-                size = _raised(night.pools[pool], c)
-                return with_fields(night, pools=night.pools | {pool: size}), rules
-            changes = tuple((time, n + c) for time, n in night.changes)
-            return with_fields(night, processors=night.processors + c, changes=changes), rules
-
-        has_one_size = isinstance(night.pools[pool], int) if pool else not night.changes
-        size = night.pools[pool] if pool else night.processors
-        today = f"{size}" if has_one_size else ""
-        yield Lever(
-            f"processors of {pool}" if pool else "processors",
-            today,
-            most,
-            change,
-            lambda c, size=size, one=has_one_size: (  # type: ignore[misc]
-                f"{size + c} ({c} more)" if one else f"{c} more at all times"
-            ),
-            lambda c, size=size, one=has_one_size: float(size + c if one else c),  # type: ignore[misc]
-            is_monotone=not floors,
-        )
+        size = night.pools[pool] if pool else night.changes or night.processors
+        yield _more_in_pool(night, rules, pool, size, most, is_exact=not floors)
 
 
-def _raised(size: int | Counts, c: int) -> int | Counts:
-    return size + c if isinstance(size, int) else tuple((time, n + c) for time, n in size)
+def _more_in_pool(
+    night: Instance,
+    rules: Sequence[Constraint],
+    pool: str,
+    size: int | Counts,
+    most: int,
+    *,
+    is_exact: bool,
+) -> Lever:
+    """Return the lever of more processors of one pool."""
+
+    def change(c: int) -> Question:
+        if isinstance(size, int):
+            more: int | Counts = size + c
+        else:
+            more = tuple((time, n + c) for time, n in size)
+        if pool:
+            return with_fields(night, pools=night.pools | {pool: more}), rules
+        processors = night.processors + c
+        changes = () if isinstance(more, int) else more
+        return with_fields(night, processors=processors, changes=changes), rules
+
+    is_constant = isinstance(size, int)
+    return Lever(
+        f"processors of {pool}" if pool else "processors",
+        f"{size}" if is_constant else "",
+        most,
+        change,
+        lambda c: f"{size + c} ({c} more)" if isinstance(size, int) else f"{c} more at all times",
+        lambda c: float(size + c if isinstance(size, int) else c),
+        is_exact=is_exact,
+    )
 
 
 def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
