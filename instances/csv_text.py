@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,6 @@ _FORMULA = re.compile("[\\s\u200b\u2060\ufeff]*[=+\\-@'\uff1d\uff0b\uff0d\uff20]
 _CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
 _ESCAPED = re.compile(rf"\\(?:{_CODE})")
 _UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
-_ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", "")
-"""Matches texts that are escaped or unescaped; polars knows no lone surrogates."""
 
 
 def escape_cell(text: str) -> str:
@@ -56,20 +54,10 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
     return text.getvalue()
 
 
-def escape_columns(
-    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str] = escape_cell
+def change_columns(
+    table: pl.DataFrame, columns: Sequence[str], change: Callable[[str], str]
 ) -> pl.DataFrame:
-    """Return a table whose text columns ``columns`` are escaped, or changed by ``change``."""
+    """Return a table whose text columns ``columns`` are changed, by `escape_cell` for example."""
     import polars as pl
 
-    for name in columns:
-        column = table[name]
-        if column.str.contains(_ODD).any():
-            texts = [None if text is None else change(text) for text in column.to_list()]
-            table = table.with_columns(pl.Series(name, texts, dtype=pl.String))
-    return table
-
-
-def unescape_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table whose escaped text columns ``columns`` are unescaped."""
-    return escape_columns(table, columns, unescape_cell)
+    return table.with_columns(pl.col(columns).map_elements(change, return_dtype=pl.String))

@@ -11,7 +11,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 # --- declared columns -------------------------------------------------------------------------
 
 MOST_WHOLE = 10**9
+EMPTY = "an empty cell"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,6 @@ class TextRow:
         Names for columns in messages, where they differ from the table's titles.
     errors : list of InputError, optional
         Collects the errors of cells; without it the first error is raised.
-    placeholders : mapping, optional
-        Cells that count as empty, such as ``n/a``, by place and title.
     """
 
     def __init__(
@@ -80,10 +78,8 @@ class TextRow:
         *,
         titles: Mapping[str, str] | None = None,
         errors: list[InputError] | None = None,
-        placeholders: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self.place, self._cells, self._at, self._clock = place, cells, at, clock
-        self._placeholders = placeholders or {}
         self._titles, self.errors = titles or {}, errors
         self.is_wrong = False
 
@@ -107,14 +103,9 @@ class TextRow:
                 return KINDS[column.kind](text, column)
             return getattr(self._clock, column.kind)(text)
         except InputError as error:
-            error.found = error.found if text else self._nothing(column.name)
+            error.found = error.found if text else EMPTY
             self.refuse(error.within(self.where(column.name)))
         return None
-
-    def _nothing(self, title: str) -> str:
-        """Return a description of an empty cell for messages."""
-        text = self._placeholders.get((self.place, title))
-        return f"{quote(text)}, which counts as empty" if text else "an empty cell"
 
     def where(self, title: str) -> str:
         """Return the place of a cell for messages."""
@@ -123,7 +114,7 @@ class TextRow:
     def wrong(self, title: str, expected: str) -> InputError:
         """Return an error about a cell."""
         text = self.text(title)
-        found = quote(text) if text else self._nothing(title)
+        found = quote(text) if text else EMPTY
         return InputError(expected, found=found, place=self.where(title))
 
     def refuse(self, error: InputError) -> None:
@@ -136,7 +127,7 @@ class TextRow:
 
 def _text(text: str, column: Column) -> str:
     if not text:
-        raise InputError(f"a {column.name}", found="an empty cell")
+        raise InputError(f"a {column.name}", found=EMPTY)
     return text
 
 
@@ -149,7 +140,7 @@ def _number(text: str, column: Column) -> float:
     value = float(text) if NUMBER.fullmatch(text) else float("nan")
     if not is_number(value) or (column.least is not None and value < column.least):
         words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
-        raise InputError(words + comma(text), found=quote(text) if text else "an empty cell")
+        raise InputError(words + comma(text), found=quote(text) if text else EMPTY)
     return value
 
 
@@ -157,7 +148,7 @@ def _whole(text: str, column: Column) -> int:
     value = float(text) if NUMBER.fullmatch(text) else float("nan")
     if not (value.is_integer() and (column.least or 0) <= value <= MOST_WHOLE):
         expected = f"a whole number from {column.least} to {MOST_WHOLE:,}"
-        raise InputError(expected, found=quote(text) if text else "an empty cell")
+        raise InputError(expected, found=quote(text) if text else EMPTY)
     return int(value)
 
 
@@ -310,7 +301,6 @@ def read_csv(data: bytes) -> TextTable:
     text, encoding = _decoded(data)
     lines = _lines(text)
     first, titles = next(lines, (0, []))
-    check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:
         raise InputError("a header with a title for each column")
     rows = [(f"line {number}", row) for number, row in lines]
@@ -390,7 +380,6 @@ def read_frame(data: bytes) -> pl.DataFrame:
 
     head = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
     delimiter = delimiter_of(head)
-    check_rows(data.count(b"\n"), 16 * (head.count(delimiter) + 1))
     try:
         table = pl.read_csv(
             BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"
@@ -406,34 +395,18 @@ def expect_cells(data: bytes) -> None:
 
     polars itself would fill short rows with empty cells.
     """
-    import numpy as np
-
-    data = data.lstrip(b"\r\n")
-    delimiter = delimiter_of(data.split(b"\n", 1)[0].decode("utf-8", "replace"))
-    if b'"' in data:
-        rows = _lines(_decoded(data)[0])
-        columns = len(next(rows, (0, []))[1])
-        for line, cells in rows:
-            _expect_width(len(cells), columns, line)
-        return
-    codes = np.frombuffer(data, np.uint8)
-    ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
-    counts = np.searchsorted(np.flatnonzero(codes == ord(delimiter)), ends)
-    lengths, widths = np.diff(ends, prepend=-1), np.diff(counts, prepend=0) + 1
-    wrong = (widths != widths[0]) & (lengths > 2)
-    if wrong.any():
-        row = int(wrong.argmax())
-        _expect_width(int(widths[row]), int(widths[0]), row + 1)
-
-
-def _expect_width(cells: int, columns: int, line: int) -> None:
-    if cells != columns:
-        found = f"{cells}" + ": the line is cut" * (cells < columns)
-        raise InputError(f"{columns} cells, as in the header", found=found, place=f"line {line}")
-
-
-around_polars: Callable[[], AbstractContextManager[None]] = nullcontext
-"""Encloses what polars reads. A panic in polars prints a trace, which the command line hides."""
+    text, _ = _decoded(data)
+    if '"' in text:
+        rows = ((line, len(cells)) for line, cells in _lines(text))
+    else:
+        delimiter, lines = _delimiter(text)[0], enumerate(text.split("\n"), 1)
+        rows = ((line, row.count(delimiter) + 1) for line, row in lines if row.strip())
+    _, columns = next(rows, (0, 0))
+    for line, cells in rows:
+        if cells != columns:
+            found = f"{cells}" + ": the line is cut" * (cells < columns)
+            expected = f"{columns} cells, as in the header"
+            raise InputError(expected, found=found, place=f"line {line}")
 
 
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
@@ -446,13 +419,9 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        with around_polars():
-            columns = len(pl.read_parquet_schema(BytesIO(data)))
-            rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
-            check_rows(rows, max(1, columns) * cell)
-            table = pl.read_parquet(BytesIO(data))
-        texts = [name for name, kind in table.schema.items() if kind == pl.String]
-        check_rows(sum(int(table[name].str.len_bytes().sum()) for name in texts), 1)
+        columns = len(pl.read_parquet_schema(BytesIO(data)))
+        rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
+        check_rows(rows, max(1, columns) * cell)
+        return pl.read_parquet(BytesIO(data))
     except (PolarsError, PanicException) as error:
         raise InputError("a table in Parquet", found=quote(str(error))) from None
-    return table

@@ -30,14 +30,12 @@ def main() -> None:
 def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
     from schedopt.cli import app, output
-    from schedopt.instances import tables
     from schedopt.instances.errors import InputError
     from schedopt.instances.extras import missing_import
     from schedopt.solvers.clock import compiling
 
     output.prepare()
     gc.set_threshold(100_000, 20, 20)  # halves the time to read a large instance
-    tables.around_polars = output.standard_error_off
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
     try:
         try:

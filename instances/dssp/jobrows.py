@@ -115,7 +115,6 @@ class JobReader:
         self.backward: list[str] = []  # jobs that are due before their release
         self.copies: dict[str, list[str]] = {}  # numbered names by the name that jobs share
         self._errors: list[InputError] = []
-        self._placeholders: dict[tuple[str, str], str] = {}  # by place and field
         self._places: dict[str, str] = {}  # where each name is first
         self._names: set[str] = set()  # all names, also of rows that are left out
         self._done: set[str] = set()
@@ -142,7 +141,6 @@ class JobReader:
                 self.clock,
                 titles=self.columns.titles,
                 errors=self._errors,
-                placeholders=self._placeholders,
             )
             if job := self._job(row):
                 read.append((row, job))
@@ -255,11 +253,6 @@ class JobReader:
         i, kind = self.columns.at[key], self._declared(key).kind
         texts = [cells[i] for _, cells in rows]
         if kind != "text":
-            self._placeholders |= {
-                (place, key): text
-                for (place, _), text in zip(rows, texts, strict=True)
-                if text in PLACEHOLDERS
-            }
             texts = ["" if text in PLACEHOLDERS else text for text in texts]
         if kind in NUMERIC or key == "done":
             texts = with_points(texts, self.table.delimiter, stages=kind == "tasks")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.csv_text import escape_columns, unescape_columns
+from schedopt.instances.csv_text import change_columns, escape_cell, unescape_cell
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
@@ -102,7 +102,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> str:
     table, sink = table_of(jobs), io.BytesIO()
     if name.lower().removesuffix(".gz").endswith(".csv"):
         texts = [key for key in TEXTS if key in table.columns]
-        escape_columns(table, texts).write_csv(sink)
+        change_columns(table, texts, escape_cell).write_csv(sink)
     else:
         table.write_parquet(sink)
     data = sink.getvalue()
@@ -152,7 +152,7 @@ def _table(path: Path, data: bytes) -> pl.DataFrame:
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     _check_columns([title.strip().strip('"').strip() for title in head.split(delimiter_of(head))])
     table = read_frame(data)
-    return unescape_columns(table, [key for key in table.columns if key in TEXTS])
+    return change_columns(table, [key for key in table.columns if key in TEXTS], unescape_cell)
 
 
 def _check_columns(columns: Sequence[str]) -> None:

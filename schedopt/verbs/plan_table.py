@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.csv_text import as_csv, unescape_cell, unescape_columns
+from schedopt.instances.csv_text import as_csv, change_columns, unescape_cell
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import load, read_bytes, write_bytes
@@ -99,7 +99,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
                 return None
             table = pl.read_csv(BytesIO(data), schema_overrides=schema(heads))
             texts = [name for name in table.columns if table[name].dtype == pl.String]
-            table = unescape_columns(table, texts).rename(
+            table = change_columns(table, texts, unescape_cell).rename(
                 {name: unescape_cell(name) for name in table.columns}
             )
     except pl.exceptions.PolarsError as error:

@@ -187,7 +187,7 @@ def test_export_duplicates_are_numbered(tmp_path: Path) -> None:
 def test_export_missing_cells_have_a_value_or_drop_the_job(tmp_path: Path) -> None:
     text = "name,reward,frames,frame_time\na,1,2,-\nb,1,2,1m\n"
     said = str(refusal(table, tmp_path, text))
-    assert "line 2, column 'frame_time': found '-', which counts as empty" in said
+    assert "line 2, column 'frame_time': found an empty cell" in said
     said = str(refusal(table, tmp_path, text.replace("-", "")))
     assert "line 2, column 'frame_time': found an empty cell" in said
     night = table(tmp_path, text, **{"missing:frame_time": "15m"})

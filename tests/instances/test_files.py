@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from builders import swf
 from builders.cli import ROOT, run
 from builders.effort import examples
 from builders.refusals import raising, refusal
@@ -22,7 +21,7 @@ from hypothesis import strategies as st
 from schedopt import example
 from schedopt.instances import files
 from schedopt.instances.constraints import AtLeast, FairShare, Imply, Resource
-from schedopt.instances.csv_text import escape_cell, escape_columns, unescape_cell, unescape_columns
+from schedopt.instances.csv_text import escape_cell, unescape_cell
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import printable
 from schedopt.instances.files import MOST_READ, load, read_bytes
@@ -170,47 +169,28 @@ def test_escape_cell_disarms_formulas_and_control_characters() -> None:
     assert escape_cell(r"CORP\x1b \server\home") == r"CORP\x5cx1b \server\home"
 
 
-@given(st.lists(st.none() | st.text(f"{ODD}\n", max_size=4), max_size=5))
-def test_escape_columns_equals_escape_cell(texts: list[str | None]) -> None:
-    table = pl.DataFrame({"a": texts, "b": texts}, schema={"a": pl.String, "b": pl.String})
-    cells = escape_columns(table, ["a"])
-    assert cells["a"].to_list() == [text if text is None else escape_cell(text) for text in texts]
-    assert cells["b"].to_list() == texts
-    assert unescape_columns(cells, ["a"]).equals(table)
-    found = unescape_columns(table, ["a"])["a"].to_list()
-    assert found == [text if text is None else unescape_cell(text) for text in texts]
-
-
-CSV = b"submit,need,run\n" + b"1,1,1\n" * 50_000
-SACCT = b"JobID|Submit|ElapsedRaw|AllocCPUS\n" + b"1|1|1|1\n" * 40_000
-SWF = (swf.HEADER + f"{swf.line(1, 0, 5)}\n" * 8_000).encode()
 _log = partial(log_converters.convert, processors=4)
 _trace = partial(read_trace, queue=example("small"))
-READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
-    ("a.csv", CSV, partial(read_jobs, servers=4)),
-    ("b.csv", CSV, _log),
-    ("c.csv", SACCT, _log),
-    ("d.swf", SWF, _log),
-    ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
-    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, TextTable.read),
-    ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
+READERS: list[tuple[str, Callable[[Path], object]]] = [
+    ("a.csv", partial(read_jobs, servers=4)),
+    ("b.csv", _log),
+    ("d.swf", _log),
+    ("f.csv", _trace),
+    ("g.csv", TextTable.read),
+    ("h.json", load),
 ]
 
 
-@pytest.mark.parametrize(("name", "data", "read"), READERS, ids=[name for name, _, _ in READERS])
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
 def test_readers_refuse_what_unpacks_to_too_much(
-    name: str,
-    data: bytes,
-    read: Callable[[Path], object],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MOST_READ, "1")
-    for path, text in ((name, data), (f"{name}.gz", gzip.compress(data))):
-        (tmp_path / path).write_bytes(text)
-        error = refusal(read, tmp_path / path)
-        assert "1 MiB" in error.expected
-        assert MOST_READ in error.expected
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(b" " * 2**21))
+    error = refusal(read, path)
+    assert "1 MiB" in error.expected
+    assert MOST_READ in error.expected
 
 
 def test_readers_measure_parquet_before_unpacking(
@@ -224,10 +204,6 @@ def test_readers_measure_parquet_before_unpacking(
     monkeypatch.setattr(pl, "read_parquet", raising(AssertionError("unpacked")))
     for read in (partial(read_jobs, servers=4), TextTable.read):
         assert "500,000" in str(refusal(read, path))
-    monkeypatch.undo()
-    pl.DataFrame({"job": ["x" * 2**16] * 200}).write_parquet(path)
-    monkeypatch.setenv(MOST_READ, "10")
-    assert "10 MiB" in str(refusal(TextTable.read, path))
 
 
 def test_read_bytes_of_a_bomb_takes_bounded_memory(tmp_path: Path) -> None:

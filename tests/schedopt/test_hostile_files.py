@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import random
 from collections.abc import Iterator
 from io import StringIO
@@ -10,23 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars as pl
 import pytest
 from builders.cli import refused, started
 from builders.effort import examples, tried
 from builders.mutated_files import STATUSES, attempt
-from builders.refusals import refusal
 from hypothesis import example
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt import evaluate, solve
-from schedopt.cli import output
-from schedopt.instances import tables
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, parse
-from schedopt.instances.tables import read_parquet
 from schedopt.sweep.rows import BenchRow, read_rows, table
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
@@ -81,22 +75,6 @@ def test_verbs_refuse_rows_that_are_cut_off(tmp_path: Path, rows: list[BenchRow]
     done = started("summary", path, status=2)
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("schedopt: ")
-
-
-def test_read_parquet_reports_a_panic_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def panic(_: object) -> None:  # as polars does where a footer lies about the lengths
-        os.write(2, b"thread 'async-executor-0' panicked at task.rs\n")
-        raise pl.exceptions.PanicException("assertion failed")
-
-    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "rows.parquet")  # its footer is read first
-    monkeypatch.setattr(pl, "read_parquet", panic)
-    monkeypatch.setattr(tables, "around_polars", output.standard_error_off)  # as the verbs do
-    assert "assertion failed" in str(
-        refusal(read_parquet, (tmp_path / "rows.parquet").read_bytes())
-    )
-    assert capfd.readouterr().err == ""
 
 
 # --- cells -----------------------------------------------------------------------------------

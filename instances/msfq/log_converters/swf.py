@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
+from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import RawLog, set_releases
 from schedopt.instances.msfq.log_converters.table import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
@@ -42,7 +42,6 @@ def read(path: str | Path, need: str | None = None) -> RawLog:
     import polars as pl
 
     data = read_bytes(path, MOST_TABLE)
-    check_rows(data.count(b"\n"), 8 * FIELDS)
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     header = dict(reversed(_REMARK.findall(text)))  # the first value of each word
     extra = _extra_fields(text)
