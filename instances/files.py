@@ -4,7 +4,7 @@ import gzip
 import importlib
 import os
 import re
-import stat
+import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -54,11 +54,10 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     Raises
     ------
     InputError
-        If the file cannot be read or is too large, or is a named pipe or a device.
+        If the file cannot be read or is too large.
     """
     path, most = locate(path), size_limit(most)
     with _read_error(path):
-        check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
             data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
@@ -87,7 +86,6 @@ def first_bytes(path: str | Path, most: int = 4096) -> bytes:
     """Return the first bytes of a file, decompressed; nothing of a pipe, which is read once."""
     path = locate(path)
     with _read_error(path):
-        check_kind(path)
         if is_stream(path):
             return b""
         with path.open("rb") as file:
@@ -123,24 +121,6 @@ def check_rows(rows: int, each: int) -> None:
 
 def _too_large(most: int) -> InputError:
     return InputError(f"at most {most // 2**20} MiB, unpacked {_MORE}", found="more")
-
-
-_KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFIFO: "a pipe by name",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
-_OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-"""Paths of files that this process has open already, such as the shell's pipes."""
-
-
-def check_kind(path: Path) -> None:
-    """Raise `InputError` if a path is a folder, a device or a named pipe."""
-    kind = stat.S_IFMT(path.stat().st_mode)
-    if kind == stat.S_IFDIR or (kind in _KINDS and not _OPEN.fullmatch(str(path.absolute()))):
-        raise InputError("a file", found=_KINDS[kind])
 
 
 def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
@@ -199,14 +179,12 @@ def expect_instance(path: str | Path) -> None:
     """Raise `InputError` if the file is a table or a log, which has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(TABLES) and locate(path).exists():
-        how = "--option as=jobs"
-        if not name.endswith(".swf"):
-            how = f"--option processors=16 --option deadline=8h` of a table, `{how}"
         table = str(path) if str(path).startswith(PREFIX) else quote(Path(path).name)[1:-1]
-        convert = f"schedopt convert {table} --output made.json"
-        expected = f"an instance in JSON, as `{convert}` makes one, with `{how}` of a log"
-        if not name.endswith(".swf"):
-            expected += f"; or `schedopt plan {table}` for a plan of a table of jobs"
+        expected = (
+            f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one, with "
+            "`--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of a "
+            f"table; or `schedopt plan {table}` for a plan of a table of jobs"
+        )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
 
 
@@ -345,19 +323,13 @@ def open_replacement(path: str | Path) -> Iterator[BinaryIO]:
 @contextmanager
 def _temporary_name(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(f".schedopt-{os.urandom(8).hex()}")
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags, 0o666 if mode is None else mode)
-
-    file = open(temporary, "xb", opener=opener)  # noqa: SIM115  Path.open has no opener
     try:
-        with file:
+        with temporary.open("xb") as file:
+            if path.exists():
+                shutil.copymode(path, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            temporary.chmod(mode)  # also what the umask took from it
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
