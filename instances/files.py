@@ -181,8 +181,8 @@ def expect_instance(path: str | Path) -> None:
     if name.endswith(TABLES) and locate(path).exists():
         table = str(path) if str(path).startswith(PREFIX) else quote(Path(path).name)[1:-1]
         expected = (
-            f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one, with "
-            "`--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of a "
+            f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one, "
+            "with `--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of a "
             f"table; or `schedopt plan {table}` for a plan of a table of jobs"
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
