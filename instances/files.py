@@ -182,8 +182,8 @@ def expect_instance(path: str | Path) -> None:
         table = str(path) if str(path).startswith(PREFIX) else quote(Path(path).name)[1:-1]
         expected = (
             f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one, "
-            "with `--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of a "
-            f"table; or `schedopt plan {table}` for a plan of a table of jobs"
+            "with `--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of "
+            f"a table; or `schedopt plan {table}` for a plan of a table of jobs"
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
 

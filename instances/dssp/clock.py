@@ -131,6 +131,14 @@ class Clock:
         zone = f" ({key})" if key else ""
         return f"{times.WORDS[self.unit]} after {start.isoformat(timespec=spec)}{zone}"
 
+    @property
+    def start_with_zone(self) -> str | None:
+        """The start in ISO format with its zone; None if it has no zone."""
+        if self.start is None or self.start.tzinfo is None:
+            return None
+        key = getattr(self.start.tzinfo, "key", "")
+        return self.start.isoformat() + (f"[{key}]" if key else "")
+
     def _length(self, text: str) -> float | None:
         if times.NUMBER.fullmatch(text):
             return value if isfinite(value := float(text)) and value >= 0 else None

@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
@@ -253,15 +254,12 @@ ALWAYS = ("name", "reward", "priority", "demand", "critical_path")
 COMPLETED = ("completed", "complete", "done", "finished", "succeeded")
 """Values of ``status`` of jobs that are done."""
 
-MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
-    ("arrival", "earliest", "not_before", "start", "submit"), "release"
-)
-"""Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85  # similarity from which a title counts as a misspelling of a field
 GROUPS = ("pool", "group", "user", "team", "show")  # titles that are never a misspelling
 
 _NO_GROUPINGS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "size", "weight"}
+    {*Job.__struct_fields__, *Instance.__struct_fields__, "due", "due_date", "arrival", "earliest"}
+    | {"not_before", "submit", "size", "weight"}
 )
 """Titles of text columns that are no groupings: fields of this and of other tables."""
 _MEASURE = re.compile(r"[-+\d.,:/%\s'T]*\d[-+\d.,:/%\s'T]*(?:[KMGT]i?B?|[smhd])?", re.ASCII)
@@ -269,32 +267,24 @@ _MEASURE = re.compile(r"[-+\d.,:/%\s'T]*\d[-+\d.,:/%\s'T]*(?:[KMGT]i?B?|[smhd])?
 _UNIT = re.compile(r"(.+?)_?(sec|secs|seconds|min|mins|minutes|hours|[(\[](?:[smh]|sec|min)[)\]])")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Reading:
-    """Options for reading a table of jobs: see `schedopt.instances.dssp.jobtable.OPTIONS`.
+    """The options for reading a table of jobs, of `schedopt.instances.dssp.jobtable.OPTIONS`.
 
     ``names`` determines how messages refer to these options.
     """
 
-    name: str | None = None
-    processors: int | None = None
-    start: str | None = None
-    deadline: str | float | None = None
-    end: str | float | None = None
-    capacity: str | None = None
-    reward: str | None = None
-    priority: str | None = None
-    groups: str | None = None
-    unit: str | None = None
-    keep: str | None = None
-    duplicates: str | None = None
-    seats: Mapping[str, str | float] = field(default_factory=dict)
-    holds: Mapping[str, str | float] = field(default_factory=dict)
-    pools: Mapping[str, str | float] = field(default_factory=dict)
-    column: Mapping[str, str] = field(default_factory=dict)
-    where: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any]
     names: OptionNames = AS_OPTIONS
+
+    def get(self, key: str) -> Any:
+        """Return the value of an option, None if it is not given."""
+        return self.given.get(key)
+
+    def named(self, prefix: str) -> dict[str, Any]:
+        """Return the options with a prefix, such as ``seats:``, by the names after it."""
+        own = {key: value for key, value in self.given.items() if key.startswith(prefix)}
+        return {key.removeprefix(prefix): value for key, value in own.items()}
 
 
 @dataclass(frozen=True)
@@ -314,31 +304,32 @@ class Columns:
     def of(cls, table: TextTable, asked: Reading) -> Columns:
         """Assign the columns of a table; `InputError` if one is missing or seems misspelt."""
         at, names = table.positions(), asked.names
-        chosen = _titles(asked.groups, at, names.place("groups"))
-        kept = _titles(asked.keep, at, names.place("keep")) or []
+        chosen = _titles(asked.get("groups"), at, names.place("groups"))
+        kept = _titles(asked.get("keep"), at, names.place("keep")) or []
+        missing = asked.named("missing:")
         titles = {
             key: _title(title, at, names.place(f"column:{key}"))
-            for key, title in asked.column.items()
+            for key, title in asked.named("column:").items()
             if _expect_field(key, names.place(f"column:{key}"))
         }
         instead = [title for title in chosen or () if _normalized(title) not in ALWAYS]
         others = [title for title in at if title not in {*titles.values(), *instead}]
-        for key in asked.missing:
+        for key in missing:
             _expect_field(key, names.place(f"missing:{key}"))
         recognized = _recognized(others, table)
-        if "frame_time" not in {*recognized, *titles, *asked.missing}:
+        if "frame_time" not in {*recognized, *titles, *missing}:
             recognized = {k: t for k, t in recognized.items() if k not in ("frames", "chunk")}
         titles = recognized | titles
-        for key in asked.missing:
+        for key in missing:
             if key not in titles:  # a column of empty cells
                 titles[key], at[key] = key, len(table.rows[0][1]) if table.rows else 0
                 for _, cells in table.rows:
                     cells.append("")
         others = [title for title in others if title not in titles.values()]
-        reward = asked.reward
+        reward = asked.get("reward")
         if reward is None and "reward" not in titles and "priority" in titles:
             reward = PRIORITY
-        _check(table, {*titles, *asked.missing}, others, reward=reward, names=names)
+        _check(table, {*titles, *missing}, others, reward=reward, names=names)
         groupings = chosen or []
         if chosen is None:
             own = (title for title in others if title not in kept)
@@ -372,8 +363,7 @@ class Columns:
             listed = ", ".join(f"{quote(t)} ({count_of(n, 'group')})" for t, n in counts.items())
             yield f"groupings: {listed}"
         if self.unused:
-            meant = {title: MEANT.get(_normalized(title)) for title in self.unused}
-            listed = ", ".join(quote(t) + f" (a {m}?)" * bool(m) for t, m in meant.items())
+            listed = ", ".join(map(quote, self.unused))
             ways = ("column:FIELD", "TITLE"), ("groups", "TITLE"), ("keep", "TITLE")
             examples = ", ".join(self.names.example(key, value) for key, value in ways)
             yield f"columns not used: {listed}; {examples} use one"

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp.clock import MOST_TASKS, Clock
+from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.dssp.columns import (
     COMPLETED,
     FIELDS,
@@ -105,7 +105,7 @@ class JobReader:
 
     def __init__(self, table: TextTable, columns: Columns, clock: Clock, asked: Reading) -> None:
         self.table, self.columns, self.clock, self.asked = table, columns, clock, asked
-        self.names, self.lower = asked.names, asked.priority == "lower"
+        self.names, self.lower = asked.names, asked.get("priority") == "lower"
         self.must: list[str] = []
         self.forbid: list[str] = []
         self.worths = worths_of(columns.reward or "", asked.names)
@@ -118,7 +118,6 @@ class JobReader:
         self._places: dict[str, str] = {}  # where each name is first
         self._names: set[str] = set()  # all names, also of rows that are left out
         self._done: set[str] = set()
-        self._tasks = 0
         self._holds = {
             key: with_fields(PREFIXED[prefix], name=key)
             for key in columns.titles
@@ -183,7 +182,7 @@ class JobReader:
         if self.copies:
             names = [quote(name) for copies in self.copies.values() for name in copies]
             yield f"{count_of(len(names), 'job')} renamed: {_listed(names)}"
-        if unlimited := [name for name in self.use if name not in self.asked.seats]:
+        if unlimited := [name for name in self.use if name not in self.asked.named(SEATS)]:
             ways = " ".join(self.names.example(f"{SEATS}{name}", "N") for name in unlimited)
             listed = ", ".join(map(quote, unlimited))
             yield f"licences without a limit: {listed}; to limit them: {ways}"
@@ -211,7 +210,7 @@ class JobReader:
     def _chosen_rows(self) -> list[Cells]:
         """Return the rows that the option ``where`` selects, with normalized cells."""
         at, rows = self.columns.at, self.table.rows
-        for key, wanted in self.asked.where.items():
+        for key, wanted in self.asked.named("where:").items():
             i = self.columns.position(key, self.names.place(f"where:{key}"))
             values = {value.strip().casefold() for value in wanted.split(",")}
             is_wanted = [cells[i].casefold() in values for _, cells in rows]
@@ -222,7 +221,7 @@ class JobReader:
             rows = self._keep(rows, is_wanted, f"not {self.names.example(f'where:{key}', wanted)}")
         for key, title in self.columns.titles.items():
             self._write_plainly(key, title, rows)
-        for key, value in self.asked.missing.items():
+        for key, value in self.asked.named("missing:").items():
             if value != LEAVE_OUT:  # an error of the value is not one of the table
                 place, column = self.names.place(f"missing:{key}"), self._declared(key)
                 TextRow(place, [value], {key: 0}, self.clock).value(column)
@@ -318,7 +317,7 @@ class JobReader:
         name: str | None = row.value(FIELDS["name"])
         if name is None or self._places.setdefault(name, row.place) == row.place:
             return name
-        if self.asked.duplicates != "number":
+        if self.asked.get("duplicates") != "number":
             way = self.names.example("duplicates", "number")
             first = self._places[name]
             expected = f"a name of its own: {first} has it already; {way} numbers them"
@@ -377,49 +376,32 @@ class JobReader:
     def _stages(self, row: TextRow, value: dict[str, Any]) -> Stages | None:
         """Return the unfinished stages: empty if all are finished, None if there are no tasks."""
         length, frames, done = value.get("frame_time"), value.get("frames"), value.get("done")
-        tasks = row.text("tasks")
+        tasks, at = row.text("tasks"), self.columns.at
         if length is None:
             if row.text("frame_time"):
                 return None  # refused already
-            if frames or (tasks.isdecimal() and "frame_time" in self.columns.at):
+            if frames or (tasks.isdecimal() and "frame_time" in at):
                 example = self.names.example("missing:frame_time", "15m")
                 row.refuse(row.wrong("frame_time", f"{LENGTH}; {example} fills empty cells"))
                 return None
             stages: Stages | None = row.value(FIELDS["tasks"])
-            if stages is None and (missing := self._missing(value)) and not row.is_wrong:
-                row.refuse(row.wrong(missing, LENGTH))
-            lengths = stages or ()
-        else:
-            if not frames and not tasks and (of := {"frames", "tasks"} & self.columns.at.keys()):
-                column = "frames" if "frames" in of else "tasks"
-                expected = FRAMES if column == "frames" else "how many tasks"
-                if not row.is_wrong:
-                    row.refuse(row.wrong(column, expected))
-                return None
-            frames = frames or (row.value(TASK_COUNT) if tasks else 1) or 1
-            left = frames - _done(done, frames)
-            done, chunk = None, value.get("chunk") or 1
-            if self._tasks + left // chunk > MOST_TASKS:
-                raise self._too_many(row)
-            full, rest = (float(as_written(length) * n) for n in (chunk, left % chunk))
-            stage = (full,) * (left // chunk) + (rest,) * bool(left % chunk)
-            stages = lengths = (stage,) if stage else ()
-        self._tasks += sum(map(len, lengths))
-        if self._tasks > MOST_TASKS:
-            raise self._too_many(row)
-        return _undone(stages, done) if stages and done else stages
-
-    def _missing(self, value: dict[str, Any]) -> str:
-        """Return the column that a row without tasks needs."""
-        if value.get("demand") is not None and value.get("critical_path") is not None:
-            return ""
-        if "demand" not in self.columns.at and "critical_path" not in self.columns.at:
-            return "frame_time" if "frame_time" in self.columns.at else "tasks"
-        return "demand" if value.get("demand") is None else "critical_path"
-
-    @staticmethod
-    def _too_many(row: TextRow) -> InputError:
-        return InputError(f"at most {MOST_TASKS:,} tasks in a table", found="more", place=row.place)
+            if stages is None and not row.is_wrong:
+                predicted: list[str] = [key for key in ("demand", "critical_path") if key in at]
+                needed = predicted or ["frame_time" if "frame_time" in at else "tasks"]
+                if missing := [key for key in needed if value.get(key) is None]:
+                    row.refuse(row.wrong(missing[0], LENGTH))
+            return _undone(stages, done) if stages and done else stages
+        if not frames and not tasks and at.keys() & {"frames", "tasks"}:
+            if not row.is_wrong:
+                by_frames = "frames" in at
+                expected = FRAMES if by_frames else "how many tasks"
+                row.refuse(row.wrong("frames" if by_frames else "tasks", expected))
+            return None
+        frames = frames or (row.value(TASK_COUNT) if tasks else 1) or 1
+        left, chunk = frames - _done(done, frames), value.get("chunk") or 1
+        full, rest = (float(as_written(length) * n) for n in (chunk, left % chunk))
+        stage = (full,) * (left // chunk) + (rest,) * bool(left % chunk)
+        return (stage,) if stage else ()
 
     # --- jobs after others --------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, PRIORITY, SEATS, Columns, Reading
 from schedopt.instances.dssp.jobrows import BY_WORD, LEAVE_OUT, STRICT, WORDS, JobReader
 from schedopt.instances.dssp.jobs import Job
-from schedopt.instances.dssp.records import PROCESSORS, Instance
+from schedopt.instances.dssp.records import PROCESSORS, Instance, SideConstraint
 from schedopt.instances.dssp.worth import by_level
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.files import stem
@@ -50,15 +50,15 @@ TEXTS = Option(
     "texts with commas between",
     lambda v: all(part.strip() for part in str(v).split(",")),
 )
-PREFIXES: dict[str, tuple[str, Option]] = {
-    SEATS: ("seats", AMOUNT),
-    HOLDS: ("holds", AMOUNT),
-    POOL: ("pools", AMOUNT),
-    "column:": ("column", text("a title of the table, such as `Job Name`")),
-    "where:": ("where", TEXTS),
-    "missing:": ("missing", text(f"a cell, or {LEAVE_OUT}")),
+PREFIXES = {
+    SEATS: AMOUNT,
+    HOLDS: AMOUNT,
+    POOL: AMOUNT,
+    "column:": text("a title of the table, such as `Job Name`"),
+    "where:": TEXTS,
+    "missing:": text(f"a cell, or {LEAVE_OUT}"),
 }
-"""Options of which there may be several: the attribute of `Reading` that has them, and a value."""
+"""Options of which there may be several, each with a name after the prefix."""
 OPTIONS = OptionsWith(
     {
         "name": text("a name"),
@@ -90,88 +90,91 @@ OPTIONS = OptionsWith(
         "keep": TEXTS,
         "duplicates": one_of("refuse", ("refuse", "number")),
     },
-    {prefix: option for prefix, (_, option) in PREFIXES.items()},
+    PREFIXES,
 )
 """The options of `convert`; ``processors`` (or pools) and ``deadline`` have no default."""
 EXAMPLES = {"deadline": "8h", "processors": "16"}
 
 
-def convert(path: Source, *, tell: Tell | None = None, **options: Any) -> Instance:
-    """Read a table of jobs as `read` does, with `OPTIONS` as keyword arguments."""
-    given = check_options({k: v for k, v in options.items() if v is not None}, OPTIONS, "table")
-    named: dict[str, Any] = {attribute: {} for attribute, _ in PREFIXES.values()}
-    for key in [key for key in given if ":" in key]:
-        prefix, _, name = key.partition(":")
-        named[PREFIXES[f"{prefix}:"][0]][name] = given.pop(key)
-    return read(path, Reading(**given, **named), tell)
-
-
-def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
+def convert(
+    path: Source,
+    *,
+    tell: Tell | None = None,
+    option_names: OptionNames = AS_OPTIONS,
+    **options: Any,
+) -> Instance:
     """Read a table of jobs.
 
     Parameters
     ----------
     path : path or frame
         CSV in UTF-8 or Parquet, possibly gzipped; or a frame of pandas or polars.
-    asked : Reading
-        The options. The name defaults to the file's stem, or ``jobs`` for a frame.
     tell : callable, optional
         Called with each note on columns and jobs.
+    option_names : OptionNames
+        How messages refer to the options.
+    **options
+        Of `OPTIONS`. The name defaults to the file's stem, or ``jobs`` for a frame.
 
     Raises
     ------
     InputError
         With the file, the line and the column, what was found and what is expected.
     """
-    names = asked.names
-    check_options(_options(asked), OPTIONS, "table", names)
-    needed = {"processors": asked.processors or asked.pools, "deadline": asked.deadline}
+    names = option_names
+    given = {key: value for key, value in options.items() if value is not None}
+    asked = Reading(check_options(given, OPTIONS, "table", names), names)
+    pools = asked.named(POOL)
+    needed = {"processors": asked.get("processors") or pools, "deadline": asked.get("deadline")}
     if missing := [key for key, value in needed.items() if not value]:
         example = " and ".join(names.example(key, EXAMPLES[key]) for key in missing)
         log = " (a log of jobs that have run is read with --option as=jobs)"
         expected = f"{example}, which a table does not have{log * (names is AS_OPTIONS)}"
         raise InputError(expected)
     with at_place(names.place("start")):
-        clock = Clock.of(SPELLED[asked.unit or "s"], asked.start, names)
+        clock = Clock.of(SPELLED[asked.get("unit") or "s"], asked.get("start"), names)
     values = _Amounts(clock, names)
     file = path if isinstance(path, str | Path) else None
-    deadline, end = values.end("deadline", asked.deadline), values.end("end", asked.end)
-    capacity = values.amount("capacity", asked.capacity, whole=True) if asked.capacity else ()
-    pools = {name: values.amount(f"{POOL}{name}", n, whole=True) for name, n in asked.pools.items()}
+    deadline, end = (values.end(key, asked.get(key)) for key in ("deadline", "end"))
+    changes = asked.get("capacity")
+    capacity = values.amount("capacity", changes, whole=True) if changes else ()
+    pools = {name: values.amount(f"{POOL}{name}", n, whole=True) for name, n in pools.items()}
+    processors = asked.get("processors") or 0
     with at_place(file=file or "the frame"):
         table = TextTable.read(path)
         columns = Columns.of(table, asked)
         if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")
-        if asked.priority is not None and "priority" not in columns.at:
+        if asked.get("priority") is not None and "priority" not in columns.at:
             raise InputError("a column 'priority'", found="none", place=names.place("priority"))
         reader = JobReader(table, columns, clock, asked)
         jobs = reader.jobs()
         seats = values.held(SEATS, reader, whole=True)
         for kind, number in seats.items():
             expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
+        rules: list[SideConstraint] = [
+            *(
+                Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
+                for kind, n in seats.items()
+            ),
+            *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
+            *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
+        ]
         if end is not None:
-            capacity, pools = _with_room_after(end, jobs, asked.processors or 0, capacity, pools)
+            capacity, pools = _with_room_after(end, jobs, processors, capacity, pools)
         with reader.named_rows(jobs):
             instance = Instance(
-                name=asked.name or (stem(file) if file else "jobs"),
+                name=asked.get("name") or (stem(file) if file else "jobs"),
                 description=f"Times are {clock.words}." if clock.told or clock.start else None,
-                processors=asked.processors or 0,
+                processors=processors,
                 deadline=deadline,  # type: ignore[arg-type]
                 jobs=jobs,
-                constraints=(
-                    *(
-                        Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
-                        for kind, n in seats.items()
-                    ),
-                    *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
-                    *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
-                ),
+                constraints=tuple(rules),
                 resources=values.held(HOLDS, reader),
                 changes=capacity,  # type: ignore[arg-type]
-                pools=pools,  # type: ignore[arg-type]
+                pools=pools,
                 end=end,
-                start=_start_with_zone(clock),
+                start=clock.start_with_zone,
                 unit=clock.unit,
             )
     if columns.reward == STRICT:
@@ -208,14 +211,6 @@ def _with_room_after(
     return after[""][1:] if after else capacity, {}
 
 
-def _options(asked: Reading) -> dict[str, Any]:
-    """Return the options that are given, by their names in `OPTIONS`."""
-    own = {key: getattr(asked, key) for key in OPTIONS}
-    for prefix, (attribute, _) in PREFIXES.items():
-        own |= {f"{prefix}{key}": value for key, value in getattr(asked, attribute).items()}
-    return {key: value for key, value in own.items() if value is not None}
-
-
 @dataclass(frozen=True)
 class _Amounts:
     """Parser of times and amounts that are given as options beside a table."""
@@ -250,8 +245,7 @@ class _Amounts:
 
     def held(self, prefix: str, reader: JobReader, *, whole: bool = False) -> dict[str, Any]:
         """Return the amount of each resource that running tasks hold."""
-        attribute, _ = PREFIXES[prefix]
-        given: Mapping[str, Text] = getattr(reader.asked, attribute)
+        given = reader.asked.named(prefix)
         columns = reader.columns.with_prefix(prefix)
         named = prefix == SEATS and "seats" in reader.columns.at
         for name in given:
@@ -263,11 +257,3 @@ class _Amounts:
                 example = self.names.example(prefix + name, "N")
                 raise InputError(f"{example}, since a table does not say how many there are")
         return {name: self.amount(prefix + name, n, whole=whole) for name, n in given.items()}
-
-
-def _start_with_zone(clock: Clock) -> str | None:
-    """Return the start in ISO format with its zone; None if it has no zone."""
-    if clock.start is None or clock.start.tzinfo is None:
-        return None
-    key = getattr(clock.start.tzinfo, "key", "")
-    return f"{clock.start.isoformat()}[{key}]" if key else clock.start.isoformat()

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, chain, groupby, pairwise, starmap
 from operator import itemgetter, mul, sub
@@ -246,7 +246,9 @@ class Machine:
 
     def together(self, names: Iterable[str]) -> Steps:
         """Return the number of present processors in some pools."""
-        return self._usable(tuple(names), None, None)
+        parts = [self.pools[name] for name in names]
+        changes = chain(*(part.changes() for part in parts))
+        return parts[0] if len(parts) == 1 else Steps.summed(changes)
 
     def usable(
         self, names: Iterable[str], *, most: int | None = None, need: int | None = None
@@ -262,23 +264,10 @@ class Machine:
         need : int, optional
             If given, the result is 1 while at least so many processors are present, else 0.
         """
-        return self._usable(tuple(names), most, need)
-
-    @cached_property
-    def _usable(self) -> Callable[[tuple[str, ...], int | None, int | None], Steps]:
-        """The cached computation of `usable`."""
-
-        def usable(names: tuple[str, ...], most: int | None, need: int | None) -> Steps:
-            if most is None and need is None:
-                parts = [self.pools[name] for name in names]
-                changes = chain(*(part.changes() for part in parts))
-                return parts[0] if len(parts) == 1 else Steps.summed(changes)
-            there = self.together(names)
-            if need is not None:
-                return there.map_amounts(lambda amount: Fraction(amount >= need))
-            return there.map_amounts(lambda amount: min(amount, Fraction(most or 0)))
-
-        return cache(usable)
+        there = self.together(names)
+        if need is not None:
+            return there.map_amounts(lambda amount: Fraction(amount >= need))
+        return there if most is None else there.map_amounts(lambda a: min(a, Fraction(most)))
 
     @cached_property
     def layers(self) -> list[Layer]:

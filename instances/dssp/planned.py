@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter, mul
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,28 +103,21 @@ class Planned:
     paths: Whole  # T_∞ in time, shape (J,)
 
     @classmethod
-    def of(cls, jobs: Sequence[Job], demands: Floats, paths: Floats) -> Planned:
-        """Return the exact demands and paths; ``demands`` and ``paths`` are predictions, or NaN."""
-        if not np.isnan(demands).any():
-            work = Whole.of(demands)
-        else:
-            tasks = [tuple(chain(*(job.stages or ()))) for job in jobs]
-            work = _exact_sums([job.demand for job in jobs], tasks)
-            wide = [1 if job.demand is not None else job.processors for job in jobs]
-            if max(wide, default=1) > 1:
-                work = Whole.of_fractions(map(mul, work.fractions, wide))
-        if not np.isnan(paths).any():
-            longest = Whole.of(paths)
-        else:
-            tasks = [tuple(map(max, job.stages or ())) for job in jobs]
-            longest = _exact_sums([job.critical_path for job in jobs], tasks)
-        if set(map(attrgetter("max_processors"), jobs)) - {None}:
-            least = [
+    def of(cls, jobs: Sequence[Job]) -> Planned:
+        """Return the exact demands and paths of jobs."""
+        tasks = [tuple(chain(*(job.stages or ()))) for job in jobs]
+        work = _exact_sums([job.demand for job in jobs], tasks)
+        wide = [1 if job.demand is not None else job.processors for job in jobs]
+        if max(wide, default=1) > 1:
+            work = Whole.of_fractions(map(mul, work.fractions, wide))
+        tasks = [tuple(map(max, job.stages or ())) for job in jobs]
+        paths = _exact_sums([job.critical_path for job in jobs], tasks)
+        if any(job.max_processors is not None for job in jobs):
+            paths = Whole.of_fractions(
                 path if job.max_processors is None else max(path, demand / job.widest)
-                for job, path, demand in zip(jobs, longest.fractions, work.fractions, strict=True)
-            ]
-            longest = Whole.of_fractions(least)
-        return cls(work, longest)
+                for job, path, demand in zip(jobs, paths.fractions, work.fractions, strict=True)
+            )
+        return cls(work, paths)
 
 
 def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadline: float) -> float:

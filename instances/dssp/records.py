@@ -319,7 +319,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def planned(self) -> Planned:
         """The exact planned T_1 and T_∞ of each job."""
-        return Planned.of(self.jobs, self.column("demand"), self.column("critical_path"))
+        return Planned.of(self.jobs)
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D exactly."""

@@ -12,6 +12,7 @@ from schedopt.formats import count_of, number
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.instances.dssp import Instance, Scheduled, Selected, jobtable
 from schedopt.instances.dssp.clock import TONIGHT, Clock
+from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
 from schedopt.instances.dssp.worth import with_unpaid
@@ -211,27 +212,21 @@ def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None
     begin = None if begin is None else str(begin).strip()
     if isinstance(reward, Mapping):
         reward = f"{BY_WORD}{_as_text(reward)}"
-    asked = jobtable.Reading(
-        processors=farm.get("processors"),
-        start=f"{TONIGHT}{begin}" if begin and _TIME_OF_DAY.fullmatch(begin) else begin,
-        deadline=until,
-        end=until,
-        capacity=_as_text(farm.get("capacity")),
-        reward=reward,
-        priority=farm.get("priority"),
-        groups=farm.get("groups"),
-        unit=farm.get("unit"),
-        seats=_amounts(farm.get("seats")),
-        holds=_amounts(farm.get("resources")),
-        pools=_amounts(farm.get("pools")),
-        column=farms.texts_of(farm, "column"),
-        keep=",".join(farm.get("keep") or ()) or None,
-        where=farms.texts_of(farm, "where"),
-        missing=farms.texts_of(farm, "missing"),
-        duplicates=farm.get("duplicates"),
-        names=names,
-    )
-    return jobtable.read(table, asked, tell)
+    options = {
+        "processors": farm.get("processors"),
+        "start": f"{TONIGHT}{begin}" if begin and _TIME_OF_DAY.fullmatch(begin) else begin,
+        "deadline": until,
+        "end": until,
+        "capacity": _as_text(farm.get("capacity")),
+        "reward": reward,
+        "keep": ",".join(farm.get("keep") or ()) or None,
+    }
+    options |= {key: farm.get(key) for key in ("priority", "groups", "unit", "duplicates")}
+    for prefix, key in ((SEATS, "seats"), (HOLDS, "resources"), (POOL, "pools")):
+        options |= {f"{prefix}{name}": n for name, n in _amounts(farm.get(key)).items()}
+    for key in ("column", "where", "missing"):
+        options |= {f"{key}:{name}": text for name, text in farms.texts_of(farm, key).items()}
+    return jobtable.convert(table, tell=tell, option_names=names, **options)
 
 
 def _as_text(values: Any) -> Any:

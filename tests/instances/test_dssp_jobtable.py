@@ -74,7 +74,7 @@ def test_job_table_takes_text_columns_as_groupings(tmp_path: Path) -> None:
     assert lines == [
         "fields of the jobs: name, reward, demand, critical_path",
         "groupings: 'team' (1 group), 'code' (2 groups)",
-        "columns not used: 'frames', 'due' (a deadline?), 'Arrival' (a release?), 'empty', "
+        "columns not used: 'frames', 'due', 'Arrival', 'empty', "
         "'weight'; --option column:FIELD=TITLE, --option groups=TITLE, --option keep=TITLE use one",
         "2 jobs read, none left out",
     ]
