@@ -25,7 +25,7 @@ from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import registration
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
-from schedopt.policies.msfq.logs.replay import Order, replay
+from schedopt.policies.msfq.logs.replay import Order, prepare
 from schedopt.policies.registry import NotApplicableError, forget, registered
 from schedopt.solvers import compiling
 
@@ -128,7 +128,7 @@ def test_log_policy_with_many_running_and_waiting_jobs(key: str, gpus: int) -> N
     planned = jobs.planned()
     rule = order_rule(log_oracle.KEYS[key], "easy")
     machine = run_to_end(Machine(jobs, servers, planned, 1.0, amounts), rule)
-    starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
+    starts = prepare(jobs, servers, Order(key, "easy"), planned, amounts).run()
     assert starts.tolist() == machine.starts
     ends = np.sort(starts + run)
     concurrent = np.arange(n) - np.searchsorted(ends, np.sort(starts))
@@ -138,11 +138,11 @@ def test_log_policy_with_many_running_and_waiting_jobs(key: str, gpus: int) -> N
 def test_conservative_backfilling_starts_thousands_of_equal_jobs_without_gaps() -> None:
     n = 1200
     jobs = Jobs.of(np.zeros(n), np.full(n, 3), np.full(n, 2.0), np.full(n, 5.0))
-    starts = replay(jobs, 3, Order("conservative"), jobs.planned())
+    starts = prepare(jobs, 3, Order("conservative"), jobs.planned()).run()
     assert starts.tolist() == (2.0 * np.arange(n)).tolist()
     n = 6000
     fours = Jobs.of(np.zeros(n), np.ones(n), np.full(n, 2.0))
-    exact = replay(fours, 4, Order("conservative"))
+    exact = prepare(fours, 4, Order("conservative")).run()
     assert exact.tolist() == (2.0 * (np.arange(n) // 4)).tolist()
 
 

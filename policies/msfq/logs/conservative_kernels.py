@@ -4,37 +4,38 @@ When a job ends earlier than planned, each waiting job in order exchanges its re
 earliest possible one (compression).
 
 The planned free capacity is a step function, the profile, in two arrays: ``room[i]`` of each
-resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. The steps are at
-the places ``low`` to ``high``; ``low`` contains the present.
+resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. The first step
+contains the present.
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.logs.event_loop_kernels import (
+import numpy as np
+
+from schedopt.policies.msfq.logs.kernels import (
     CAME,
-    NEVER,
     WAITING,
     Log,
     ReplayState,
+    add_needs,
     begin,
+    fits,
     loop_of,
+    release,
 )
-from schedopt.solvers.compiling import makes_no_arrays
-from schedopt.solvers.kernels import last_at_most
 
-LOW, HIGH, EARLY = range(3)
-"""Places in ``at``: the bounds of the profile, and whether a job has just ended early."""
+STEPS, EARLY = range(2)
+"""Places in ``at``: the number of steps, and whether a job has just ended early."""
 
 
 class Reservations(NamedTuple):
     """The state of conservative backfilling, in addition to that of the machine.
 
-    ``line`` holds the waiting jobs in order of release, ``reserved`` the reserved start of each
-    job; ``times`` and ``room`` are the profile.
+    ``reserved`` is the reserved start of each job; ``times`` and ``room`` are the profile.
     """
 
     at: Any
-    line: Any
     reserved: Any
     times: Any
     room: Any
@@ -45,107 +46,72 @@ def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reservati
     end = machine.starts[job] + log.planned[job]
     if now < end:
         own.at[EARLY] = 1
-        _change_profile(now, end, 1, job, log, own)
+        change_profile(now, end, 1, job, log, own)
 
 
 def start_jobs(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
     """Compress reservations, reserve for released jobs, and start jobs that are due."""
-    whole, at = machine.whole, own.at
-    while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
-        at[LOW] += 1
-    if at[LOW] > at[HIGH] - at[LOW]:
-        _drop_past_steps(own)
-    if at[EARLY] and whole[WAITING]:
-        _compress_reservations(now, log, machine, own)
-    at[EARLY] = 0
-    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
-        _reserve_for_next(now, log, machine, own)
-    if machine.alarm[0] <= now:
-        machine.alarm[0], kept = NEVER, 0
-        for i in range(whole[WAITING]):
-            job = own.line[i]
-            if own.reserved[job] <= now:
-                begin(now, job, log, machine)
-            else:
-                machine.alarm[0] = min(machine.alarm[0], own.reserved[job])
-                own.line[kept] = job
-                kept += 1
-
-
-@makes_no_arrays
-def _drop_past_steps(own: Reservations) -> None:
-    """Move the profile to the front of its arrays, over steps that are past."""
-    low = own.at[LOW]
-    own.at[LOW], own.at[HIGH] = 0, own.at[HIGH] - low
-    for i in range(own.at[HIGH]):
-        own.times[i] = own.times[low + i]
-        for r in range(own.room.shape[1]):
-            own.room[i, r] = own.room[low + i, r]
-
-
-@makes_no_arrays
-def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
-    """Reserve for the next released job, and append it to the line."""
-    whole = machine.whole
-    job = whole[CAME]
-    time = _earliest_start(job, log, NEVER, now, own)
-    _change_profile(time, time + log.planned[job], -1, job, log, own)
-    own.reserved[job] = time
-    machine.alarm[0] = min(machine.alarm[0], time)
-    own.line[whole[WAITING]] = job
-    whole[CAME] += 1
-    whole[WAITING] += 1
-
-
-@makes_no_arrays
-def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
-    """Give each waiting job, in order, the earliest possible reservation."""
-    for i in range(machine.whole[WAITING]):
-        job = own.line[i]
+    whole, line = machine.whole, machine.line
+    drop_past_steps(now, own)
+    for i in range(whole[WAITING] if own.at[EARLY] else 0):
+        job = line[i]
         length, time = log.planned[job], own.reserved[job]
-        better = _earliest_start(job, log, time, now, own)
+        better = earliest_start(job, log, time, now, own)
         if better < time:
             end, later = better + length, time + length
-            _change_profile(better, min(end, time), -1, job, log, own)
-            _change_profile(max(end, time), later, 1, job, log, own)
+            change_profile(better, min(end, time), -1, job, log, own)
+            change_profile(max(end, time), later, 1, job, log, own)
             own.reserved[job] = better
-            machine.alarm[0] = min(machine.alarm[0], better)
+    own.at[EARLY] = 0
+    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
+        job = release(machine)
+        time = earliest_start(job, log, inf, now, own)
+        change_profile(time, time + log.planned[job], -1, job, log, own)
+        own.reserved[job] = time
+    machine.alarm[0] = inf
+    place = 0
+    while place < whole[WAITING]:
+        if own.reserved[line[place]] <= now:
+            begin(now, place, log, machine)
+        else:
+            machine.alarm[0] = min(machine.alarm[0], own.reserved[line[place]])
+            place += 1
 
 
-@makes_no_arrays
-def _split_step(time: float, own: Reservations) -> Any:
+def drop_past_steps(now: float, own: Reservations) -> None:
+    """Remove the steps of the profile that are past."""
+    past, high = 0, own.at[STEPS]
+    while past + 1 < high and own.times[past + 1] <= now:
+        past += 1
+    if past:
+        own.at[STEPS] = high - past
+        for i in range(own.at[STEPS]):
+            own.times[i], own.room[i] = own.times[past + i], own.room[past + i]
+
+
+def split_step(time: float, own: Reservations) -> Any:
     """Split the profile at a time, and return the step that begins there."""
-    times, room = own.times, own.room
-    place = last_at_most(times, own.at[LOW], own.at[HIGH], time)
+    times, high = own.times, own.at[STEPS]
+    place = np.searchsorted(times[:high], time, side="right") - 1
     if times[place] < time:
         place += 1
-        for i in range(own.at[HIGH], place, -1):
-            times[i] = times[i - 1]
-        times[place] = time
-        for r in range(room.shape[1]):
-            for i in range(own.at[HIGH], place - 1, -1):
-                room[i, r] = room[i - 1, r]
-        own.at[HIGH] += 1
+        for i in range(high, place, -1):
+            times[i], own.room[i] = times[i - 1], own.room[i - 1]
+        times[place], own.room[place] = time, own.room[place - 1]
+        own.at[STEPS] += 1
     return place
 
 
-@makes_no_arrays
-def _join_steps(place: int, own: Reservations) -> None:
+def join_steps(place: int, own: Reservations) -> None:
     """Join a step to the one before if both have the same capacity."""
-    times, room = own.times, own.room
-    for r in range(room.shape[1]):
-        if room[place, r] != room[place - 1, r]:
-            return
-    own.at[HIGH] -= 1
-    for i in range(place, own.at[HIGH]):
-        times[i] = times[i + 1]
-    for r in range(room.shape[1]):
-        for i in range(place, own.at[HIGH]):
-            room[i, r] = room[i + 1, r]
+    if not np.array_equal(own.room[place], own.room[place - 1]):
+        return
+    own.at[STEPS] -= 1
+    for i in range(place, own.at[STEPS]):
+        own.times[i], own.room[i] = own.times[i + 1], own.room[i + 1]
 
 
-@makes_no_arrays
-def _change_profile(
+def change_profile(
     start: float, end: float, sign: int, job: int, log: Log, own: Reservations
 ) -> None:
     """Add a job's needs to the profile between two times, or with sign -1 subtract them.
@@ -154,43 +120,32 @@ def _change_profile(
     """
     if not start < end:
         return
-    first, last = _split_step(start, own), _split_step(end, own)
-    for r in range(own.room.shape[1]):
-        for i in range(first, last):
-            own.room[i, r] += sign * log.need[job, r]
-    _join_steps(last, own)
-    if first > own.at[LOW]:
-        _join_steps(first, own)
+    first, last = split_step(start, own), split_step(end, own)
+    for i in range(first, last):
+        add_needs(job, log.need, own.room[i], sign)
+    join_steps(last, own)
+    if first > 0:
+        join_steps(first, own)
 
 
-@makes_no_arrays
-def _earliest_start(job: int, log: Log, before: float, now: float, own: Reservations) -> Any:
+def earliest_start(job: int, log: Log, before: float, now: float, own: Reservations) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on the job fits in any case: it has a reservation there, which it gives up.
     """
-    times, i, high = own.times, own.at[LOW], own.at[HIGH]
+    times, i, high = own.times, 0, own.at[STEPS]
     while i < high and times[i] < before:
-        if not _step_has_room(i, job, log, own):
+        if not fits(job, log.need, own.room[i]):
             i += 1
             continue
         time = max(times[i], now)
         end = min(time + log.planned[job], before)
         i += 1
-        while i < high and times[i] < end and _step_has_room(i, job, log, own):
+        while i < high and times[i] < end and fits(job, log.need, own.room[i]):
             i += 1
         if i == high or times[i] >= end:
             return time
     return before
-
-
-@makes_no_arrays
-def _step_has_room(place: int, job: int, log: Log, own: Reservations) -> Any:
-    """Return True if a step has the capacity that a job needs."""
-    for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels have no `all`
-        if own.room[place, r] < log.need[job, r]:
-            return False
-    return True
 
 
 conservative = loop_of("conservative", start_jobs, end_job)

@@ -17,7 +17,7 @@ from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
-from schedopt.policies.msfq.logs.replay import FILLS, Order, replay
+from schedopt.policies.msfq.logs.replay import FILLS, Order, prepare
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 OPTIONS = {
@@ -141,7 +141,8 @@ def _replay_parts(queue: Instance, order: Order, estimates: str) -> Floats:
     starts = np.empty(len(queue.jobs))
     for _, rows, part in queue.parts():
         jobs = part.jobs
-        starts[rows] = replay(jobs, part.servers, order, jobs.planned(estimates), part.amounts)
+        replay = prepare(jobs, part.servers, order, jobs.planned(estimates), part.amounts)
+        starts[rows] = replay.run()
     return starts
 
 

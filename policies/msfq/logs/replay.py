@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf, log10
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec.structs import astuple
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
@@ -16,13 +16,10 @@ from schedopt.instances.msfq.site import Limit, Priority
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
-    from schedopt.policies.msfq.logs.conservative_kernels import Reservations
-    from schedopt.policies.msfq.logs.discipline_kernels import ChangingOrder, FixedOrder
-    from schedopt.policies.msfq.logs.event_loop_kernels import Log, ReplayState
-    from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
+    from schedopt.policies.msfq.logs.kernels import JobOrder, Log, ReplayState
 
 FILLS = ("stop", "skip", "easy")
-"""Numbered in this order in `discipline_kernels`."""
+"""Numbered in this order in `kernels`."""
 
 
 LONG = "long jobs' servers, limit "
@@ -36,8 +33,7 @@ class Order:
     Attributes
     ----------
     key : str
-        ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
-        ``weighted`` or ``conservative``.
+        One of `KEYS`, ``wfp3``, ``weighted`` or ``conservative``.
     fill : str
         One of `FILLS`.
     fill_key : str, optional
@@ -64,31 +60,28 @@ class Order:
                 )
 
 
-class Site(NamedTuple):
-    """A machine without partitions: its servers, and its capacity of each other resource."""
+@dataclass(frozen=True)
+class Replay:
+    """A replay of a log under an order: the state of the machine and of the discipline.
 
-    servers: int
-    amounts: Sequence[int] = ()
-
-
-def replay(
-    jobs: Jobs,
-    servers: int,
-    order: Order,
-    planned: Floats | None = None,
-    amounts: Sequence[int] = (),
-    *,
-    pause: int = 2_000_000,
-) -> Floats:
-    """Return the start of each job, shape (jobs,), on a machine without partitions: see `prepare`.
-
-    The start of a job that never starts is infinite. The compiled loop returns after ``pause``
-    events, so that it can be interrupted.
+    ``loop`` advances it and is compiled; ``serve`` and ``note_end`` are the discipline's functions.
     """
-    prepared = prepare(jobs, servers, order, planned, amounts)
-    while not prepared.is_over:
-        prepared.run(pause)
-    return prepared.starts
+
+    order: Order
+    capacity: tuple[int, ...]
+    names: tuple[str, ...]
+    log: Log
+    machine: ReplayState
+    own: Any
+    loop: Callable[..., None]
+    serve: Callable[..., None]
+    note_end: Callable[..., None]
+
+    def run(self, before: float = inf) -> Floats:
+        """Replay all events before a time; return the start of each job, infinite before it."""
+        self.loop(self.log, self.machine, self.own, before)
+        starts: Floats = self.machine.starts
+        return starts
 
 
 def prepare(
@@ -113,83 +106,111 @@ def prepare(
     amounts : sequence of int
         The capacity of each resource that jobs need in addition to servers.
     """
-    from schedopt.policies.msfq.logs import conservative_kernels
-    from schedopt.policies.msfq.logs import discipline_kernels as kernels
+    from schedopt.policies.msfq.logs import conservative_kernels, kernels
 
-    runs = jobs.run if planned is None else planned
-    jobs, amounts = with_limits(jobs, servers, runs, amounts, order.priority.limits)
-    site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
-    machine = machine_of(jobs, site)
-    fixed = kernels.fixed_order, kernels.start_jobs_fixed, kernels.end_job_fixed
-    changing = kernels.changing_order, kernels.start_jobs_changing, kernels.end_job_changing
-    keep = conservative_kernels
-    functions: tuple[Any, Any, Any] = fixed
+    planned = jobs.run if planned is None else planned
+    jobs, amounts = with_limits(jobs, servers, planned, amounts, order.priority.limits)
+    beside = [] if jobs.needs is None else [jobs.needs.amounts]
+    need = np.column_stack([jobs.need.astype(np.int64), *beside])
+    log = kernels.Log(jobs.submit, need, jobs.run, planned, sizes(jobs, servers, amounts))
+    n, most = len(jobs), min(len(jobs), servers // int(jobs.need.min())) + 1
+    machine = kernels.ReplayState(
+        whole=np.zeros(3, np.int64),
+        starts=np.full(n, np.inf),
+        ends=np.empty(most),
+        jobs=np.empty(most, np.int64),
+        left=np.array([servers, *amounts], np.int64),
+        line=np.zeros(n + 1, np.int64),
+        alarm=np.full(1, np.inf),
+    )
+    names, capacity = jobs.needs.names if jobs.needs else (), (servers, *amounts)
+    functions: tuple[Any, Any, Any]
     if order.key == "conservative":
+        keep = conservative_kernels
         functions = keep.conservative, keep.start_jobs, keep.end_job
-        own: Any = _reservations(jobs, machine)
-    elif order.key == "wfp3" or (order.key == "weighted" and _changes(order.priority)):
-        functions, own = changing, _changing_order(jobs, site, order, log)
+        steps = 2 * n + 8
+        own: Any = keep.Reservations(
+            at=np.array([1, 0]),
+            reserved=np.empty(n),
+            times=np.full(steps, -np.inf),
+            room=np.tile(machine.left, (steps, 1)),
+        )
     else:
-        own = _fixed_order(jobs, site, order, log)
-    names = jobs.needs.names if jobs.needs else ()
-    return Replay(order, servers, tuple(amounts), names, log, machine, own, *functions)
+        functions = kernels.in_order, kernels.start_jobs, kernels.end_job
+        own = _job_order(jobs, servers, order, log)
+    return Replay(order, capacity, names, log, machine, own, *functions)
 
 
-@dataclass(frozen=True)
-class Replay:
-    """A replay of a log under an order: the state of the machine and of the discipline.
+def _job_order(jobs: Jobs, servers: int, order: Order, log: Log) -> JobOrder:
+    """Return the initial state of an order."""
+    from schedopt.policies.msfq.logs import kernels
 
-    ``loop`` advances it and is compiled; ``serve`` and ``note_end`` are the discipline's functions.
+    n, site = len(jobs), order.priority
+    user, known = accounts(jobs, site.by)
+    shares = [site.shares.get(name or "", 1.0) for name in known]
+    kinds = {"wfp3": kernels.WFP3, "weighted": kernels.WEIGHTED}
+    key, weighted = order.fill_key or order.key, order.key == "weighted"
+    return kernels.JobOrder(
+        kind=kinds.get(order.key, kernels.FIXED),
+        fill=FILLS.index(order.fill),
+        oldest=order.key == "arrival",
+        keys=KEYS[key](log) if key in KEYS else np.zeros(n),
+        constant=_constant_priorities(jobs, servers, site, log) if weighted else np.zeros(n),
+        age=site.weights.age,
+        stretch=site.weights.stretch,
+        fair_share=site.weights.fair_share,
+        usage=site.weights.usage,
+        max_age=site.max_age,
+        half_life=site.half_life,
+        user=user.astype(np.int64),
+        shares=np.array([sum(shares) / share for share in shares]),
+        used=np.zeros(len(known)),
+        rates=np.zeros(len(known)),
+        by_user=np.zeros(len(known)),
+        updated=np.full(1, -np.inf),
+        spare=np.zeros(log.need.shape[1], np.int64),
+    )
+
+
+def _constant_priorities(jobs: Jobs, servers: int, site: Priority, log: Log) -> Floats:
+    """Return the constant part of each job's weighted priority.
+
+    Waiting times increase by the same amount for all jobs, so only the submit counts.
     """
+    w, size, planned = site.weights, log.size, log.planned
+    total = w.size * (size / servers) + w.need * _log10(size) + w.run * _log10(planned)
+    quality = w.qos * _level_of_each_job(jobs, site.qos_by, site.qos)
+    waited = w.wait * (log.submit / site.max_age)
+    constant: Floats = total + w.area * _log10(planned * size) + quality - waited
+    return constant
 
-    order: Order
-    servers: int
-    amounts: tuple[int, ...]
-    names: tuple[str, ...]
-    log: Log
-    machine: ReplayState
-    own: Any
-    loop: Any
-    serve: Any
-    note_end: Any
 
-    def run(self, events: int) -> None:
-        """Replay so many events."""
-        if events:
-            self.loop(self.log, self.machine, self.own, events)
+def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
+    """Return the number of each job's name in a column, 0 for other names."""
+    if not levels or (names := jobs.labels(by)) is None:
+        return np.zeros(len(jobs))
+    each = [levels.get(name, 0.0) for name in names.names]
+    by_code: Floats = np.array([*each, 0.0])[names.codes]
+    return by_code
 
-    @property
-    def starts(self) -> Floats:
-        """The start of each job; infinite before it."""
-        starts: Floats = self.machine.starts
-        return starts
 
-    @property
-    def waiting(self) -> int:
-        """The number of waiting jobs."""
-        from schedopt.policies.msfq.logs.event_loop_kernels import WAITING
+def _log10(values: Floats) -> Floats:
+    """Return logarithms as the C library computes them, the same on every machine."""
+    return np.array([log10(value) for value in values.tolist()])
 
-        return int(self.machine.whole[WAITING])
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all jobs have started, or the waiting jobs can never start."""
-        from schedopt.policies.msfq.logs.event_loop_kernels import CAME, STUCK
-
-        whole = self.machine.whole
-        return bool(whole[STUCK]) or (whole[CAME] == len(self.log.submit) and not self.waiting)
-
-    @property
-    def next_event(self) -> float:
-        """The time of the next release, end, or reservation that is due."""
-        from schedopt.policies.msfq.logs.event_loop_kernels import CAME, RUNNING
-
-        whole, times = self.machine.whole, [float(self.machine.alarm[0])]
-        if whole[CAME] < len(self.log.submit):
-            times.append(float(self.log.submit[whole[CAME]]))
-        if whole[RUNNING]:
-            times.append(float(self.machine.ends[0]))
-        return min(times)
+KEYS: Mapping[str, Callable[[Log], Floats]] = {
+    "arrival": lambda log: np.zeros(len(log.submit)),
+    "shortest": lambda log: log.planned,
+    "longest": lambda log: -log.planned,
+    "smallest": lambda log: log.planned * log.size,
+    "widest": lambda log: -log.size,
+    "f1": lambda log: (
+        _log10(np.maximum(log.planned, 1.0)) * log.size
+        + 870.0 * _log10(np.maximum(log.submit, 1.0))
+    ),
+}
+"""The keys of each fixed order; the least goes first."""
 
 
 def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
@@ -227,174 +248,3 @@ def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
                 continue
             largest = np.maximum(largest, column * (servers / max(most, 1)))
     return largest
-
-
-def log_of(
-    jobs: Jobs, servers: int, planned: Floats | None = None, amounts: Sequence[int] = ()
-) -> Log:
-    """Return jobs as kernels read them."""
-    from schedopt.policies.msfq.logs.event_loop_kernels import Log
-
-    beside = [] if jobs.needs is None else [jobs.needs.amounts]
-    need = np.column_stack([jobs.need.astype(np.int64), *beside])
-    planned = jobs.run if planned is None else planned
-    return Log(jobs.submit, need, jobs.run, planned, sizes(jobs, servers, amounts))
-
-
-def keys(log: Log, key: str) -> Floats:
-    """Return the keys of a fixed order; the least goes first."""
-    if key == "f1":
-        from schedopt.policies.msfq.logs.discipline_kernels import f1
-
-        values = np.empty(len(log.submit))
-        f1(log.submit, log.size, log.planned, values)
-        return values
-    known: dict[str, Callable[[], Floats]] = {
-        "arrival": lambda: np.zeros(len(log.submit)),
-        "shortest": lambda: log.planned,
-        "longest": lambda: -log.planned,
-        "smallest": lambda: log.planned * log.size,
-        "widest": lambda: -log.size.astype(np.float64),
-    }
-    return known[key]()
-
-
-def _fixed_order(jobs: Jobs, site: Site, order: Order, log: Log) -> FixedOrder:
-    """Return the state of a fixed order."""
-    from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.waiting_line_kernels import AGES, BITS, NOBODY, Line
-
-    n, resources = log.need.shape
-    at: Ints = np.arange(n, dtype=np.int32)
-    rank = at
-    if order.key != "arrival" or order.fill_key:
-        if order.key == "weighted":
-            by = -_constant_priorities(jobs, site, order, log)
-        else:
-            by = keys(log, order.fill_key or order.key)
-        at = np.argsort(by, kind="stable").astype(np.int32)
-        rank = np.empty(n, dtype=np.int32)
-        rank[at] = np.arange(n, dtype=np.int32)
-    sizes = [n]
-    while sizes[-1] > 1:
-        sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
-    nodes = sum(sizes)
-    return kernels.FixedOrder(
-        line=Line(
-            rank,
-            at,
-            needs=np.full((nodes, resources), NOBODY),
-            shortest=np.full(nodes, AGES),
-            base=np.cumsum([0, *sizes]),
-            anything=np.full(resources, NOBODY - 1),
-        ),
-        oldest=order.key == "arrival",
-        fill=FILLS.index(order.fill),
-        plan=_planned_end_buffers(jobs, site, order.fill),
-        over=np.zeros(resources, np.int64),
-    )
-
-
-def machine_of(jobs: Jobs, site: Site) -> ReplayState:
-    """Return a machine on which no job runs."""
-    from schedopt.policies.msfq.logs.event_loop_kernels import NEVER, ReplayState
-
-    most = _room_for_running(jobs, site)
-    return ReplayState(
-        whole=np.zeros(6, np.int64),
-        starts=np.full(len(jobs), np.inf),
-        ends=np.empty(most),
-        jobs=np.empty(most, np.int32),
-        left=np.array([site.servers, *site.amounts], np.int64),
-        alarm=np.full(1, NEVER),
-    )
-
-
-def _room_for_running(jobs: Jobs, site: Site) -> int:
-    """Return the most jobs that may run at the same time, plus one."""
-    return min(len(jobs), site.servers // int(jobs.need.min())) + 1
-
-
-def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> PlannedEnds:
-    """Return room for planned ends; none where the discipline does not use them."""
-    from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
-
-    most = _room_for_running(jobs, site) if fill == "easy" else 0
-    return PlannedEnds(np.empty(most), np.empty(most, np.int32))
-
-
-def _changes(site: Priority) -> bool:
-    """Return True if the order of waiting jobs can change as time passes."""
-    w = site.weights
-    return bool(w.age or w.stretch or w.fair_share or w.usage)
-
-
-def _weights(site: Site, order: Order) -> Floats:
-    """Return the weights by place, as named in `discipline_kernels`."""
-    own = order.priority
-    numbers = [*astuple(own.weights), own.max_age, own.half_life, site.servers]
-    return np.array(numbers, dtype=np.float64)
-
-
-def _constant_priorities(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
-    """Return the constant part of each job's weighted priority."""
-    from schedopt.policies.msfq.logs import discipline_kernels as kernels
-
-    own, constant = order.priority, np.empty(len(jobs))
-    if order.key == "weighted":
-        qos = own.weights.qos * _level_of_each_job(jobs, own.qos_by, own.qos)
-        kernels.constant(log, _weights(site, order), qos, constant)
-    return constant
-
-
-def _changing_order(jobs: Jobs, site: Site, order: Order, log: Log) -> ChangingOrder:
-    """Return the state of an order that changes with time."""
-    from schedopt.policies.msfq.logs import discipline_kernels as kernels
-
-    n, own = len(jobs), order.priority
-    user, known = accounts(jobs, own.by)
-    shares = [own.shares.get(name or "", 1.0) for name in known]
-    whole = sum(shares)
-    count = len(known)
-    return kernels.ChangingOrder(
-        weighted=order.key == "weighted",
-        fill=FILLS.index(order.fill),
-        weights=_weights(site, order),
-        constant=_constant_priorities(jobs, site, order, log),
-        shares=np.array([whole / share for share in shares]),
-        by_user=np.zeros(count),
-        line=np.zeros(n, np.int32),
-        keys=np.zeros(n),
-        user=user.astype(np.int32),
-        usage=np.zeros(count),
-        rates=np.zeros(count),
-        real=np.full(1, -np.inf),
-        plan=_planned_end_buffers(jobs, site, order.fill),
-        over=np.zeros(1 + len(site.amounts), np.int64),
-    )
-
-
-def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
-    """Return the number of each job's name in a column, 0 for other names."""
-    if not levels or (names := jobs.labels(by)) is None:
-        return np.zeros(len(jobs))
-    each = [levels.get(name, 0.0) for name in names.names]
-    by_code: Floats = np.array([*each, 0.0])[names.codes]
-    return by_code
-
-
-def _reservations(jobs: Jobs, machine: ReplayState) -> Reservations:
-    """Return the state of conservative backfilling."""
-    from schedopt.policies.msfq.logs.conservative_kernels import Reservations
-
-    n = len(jobs)
-    most = 4 * n + 8  # two steps for each job, and as many for the past
-    own = Reservations(
-        at=np.array([0, 1, 0]),
-        line=np.empty(n, np.int32),
-        reserved=np.empty(n),
-        times=np.empty(most),
-        room=np.empty((most, len(machine.left)), np.int64),
-    )
-    own.times[0], own.room[0] = -np.inf, machine.left
-    return own

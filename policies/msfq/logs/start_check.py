@@ -15,11 +15,10 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Amounts, Floats
 from schedopt.instances.starts import WrongStart
-from schedopt.policies.msfq.logs import discipline_kernels, planned_end_kernels
-from schedopt.policies.msfq.logs.event_loop_kernels import advance, fits
+from schedopt.policies.msfq.logs import kernels
+from schedopt.policies.msfq.logs.kernels import WAITING, advance, fits, next_event
 from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, replay_log
 from schedopt.policies.msfq.logs.replay import Replay, prepare
-from schedopt.policies.msfq.logs.waiting_line_kernels import AGES
 from schedopt.policies.registry import NotApplicableError
 from schedopt.solvers.compiling import specialized
 
@@ -58,79 +57,54 @@ class Instant:
         """Return in words the job's need for the resource that it lacks, or for servers."""
         needs, names = self.replay.log.need[job], ("processors", *self.replay.names)
         at = next((r for r, need in enumerate(needs) if need > free[r]), 0)
-        most = (self.replay.servers, *self.replay.amounts)[at]
+        most = self.replay.capacity[at]
         return f"it needs {needs[at]} of {most} {names[at]}, and {free[at]} are {what}"
 
     # The policy calls these in place of the kernels of the same names.
 
-    def reserve(self, job: int, log: Any, machine: Any, over: Any, plan: Any) -> Any:
+    def reserve(self, job: int, log: Any, machine: Any, spare: Any) -> Any:
         """Record the reservation of the first job that does not fit."""
         self.head = job
-        self.time = float(planned_end_kernels.reserve(job, log, machine, over, plan))
+        self.time = float(kernels.reserve(job, log, machine, spare))
         return self.time
 
-    def first_waiting(self, machine: Any, own: Any) -> Any:
-        """Record the first waiting job, and the free capacity."""
-        head = discipline_kernels.first_waiting(machine, own)
-        if head >= 0:
-            self.idle.setdefault(int(head), machine.left.copy())
-        return head
-
-    def next_fitting(  # noqa: PLR0917 - the kernel's
-        self, at: int, left: Any, over: Any, now: float, time: float, line: Any
-    ) -> Any:
-        """Return the first place from ``at`` on whose job may start; examine each place."""
-        for place in range(at, len(line.order)):
-            if line.shortest[place] < AGES and self._may_start(int(line.order[place]), left, over):
-                return place
-        return -1
-
     def best_place(  # noqa: PLR0917 - the kernel's
-        self, now: float, fill: bool, time: float, log: Any, machine: Any, own: Any
+        self, now: float, fills: bool, time: float, log: Any, machine: Any, own: Any
     ) -> Any:
-        """Return the place of the first job in line; with ``fill``, of the first that may start."""
-        count = self.replay.waiting
-        for place in sorted(range(count), key=lambda i: (own.keys[i], own.line[i])):
-            job = int(own.line[place])
-            if not fill:
-                self.idle.setdefault(job, machine.left.copy())
-                return place
-            if self._may_start(job, machine.left, own.over):
+        """Record the free capacity for each job that the policy considers, in its order."""
+        waiting = range(machine.whole[WAITING])
+        if not fills:
+            place = kernels.best_place(now, fills, time, log, machine, own)
+            if place >= 0:
+                self.idle.setdefault(int(machine.line[place]), machine.left.copy())
+            return place
+        for place in sorted(waiting, key=lambda i: (own.keys[machine.line[i]], i)):
+            if self._may_start(int(machine.line[place]), machine.left, own.spare):
                 return place
         return NONE
 
-    def _may_start(self, job: int, left: Any, over: Any) -> bool:
+    def _may_start(self, job: int, left: Any, spare: Any) -> bool:
         """Return True if a job may pass the first that does not fit; record the free capacity."""
         self.idle.setdefault(job, left.copy())
         if not fits(job, self.replay.log.need, left):
             return False
         if self.planned_end(job) <= self.time:
             return True
-        self.spare[job] = over.copy()
-        return bool(fits(job, self.replay.log.need, over))
+        self.spare[job] = spare.copy()
+        return bool(fits(job, self.replay.log.need, spare))
 
 
-def instant(replay: Replay, expected: Floats, now: float) -> Instant:
+def instant(replay: Replay, now: float) -> Instant:
     """Replay a log until a time, and return what the policy considers then."""
-    submit, ends = replay.log.submit, expected + replay.log.run
-    replay.run(len(np.unique(np.concatenate([submit[submit < now], ends[ends < now]]))))
-    while replay.next_event < now:  # reservations that were due without any other event
-        replay.run(1)
-    found = Instant(replay, now)
-    if replay.next_event > now:
-        return found
-    found.happens = True
-    serve = specialized(
-        replay.serve,
-        "noting",
-        reserve=found.reserve,
-        first_waiting=found.first_waiting,
-        next_fitting=found.next_fitting,
-        best_place=found.best_place,
-    )
-    once = specialized(advance, "noting", serve=serve, note_end=replay.note_end)
-    with np.errstate(all="ignore"):
-        once(replay.log, replay.machine, replay.own, 1)
+    replay.run(now)
+    found = Instant(replay, now, happens=next_event(replay.log, replay.machine) == now)
+    if found.happens:
+        serve = specialized(
+            replay.serve, "noting", reserve=found.reserve, best_place=found.best_place
+        )
+        once = specialized(advance, "noting", serve=serve, note_end=replay.note_end)
+        with np.errstate(all="ignore"):
+            once(replay.log, replay.machine, replay.own, float(np.nextafter(now, inf)))
     return found
 
 
@@ -190,7 +164,7 @@ def first_wrong_start(
     if now < float(queue.jobs.submit[row]):
         why = f"it is submitted at {float(queue.jobs.submit[row]):.12g}"
     else:
-        found = instant(prepared(part.queue, policy, estimates, own), expected[part.rows], now)
+        found = instant(prepared(part.queue, policy, estimates, own), now)
         considered = {job: place for place, job in enumerate(found.idle)}
         row = min(at, key=lambda row: (considered.get(at[row], inf), row))
         reason = _why_job_starts if expected[row] == now else _why_job_waits
