@@ -174,7 +174,6 @@ def queues(quick: bool, limit: float) -> Iterator[Work]:
     for label, instance, name in (("M/M/32, FCFS", mm32, "fcfs"), ("MSFQ", queue, "msfq")):
         run = partial(simulate, instance, plan(instance, name), arrivals=few)
         solvers = {SCHEDOPT: partial(solved, partial(run, seed=1))}
-        solvers["plain Python"] = partial(solved, partial(run, plainly=True))
         if instance is mm32:
             simpy = lambda: msfq.simpy_cluster(32, msfq.mm32_jobs())  # noqa: E731
             solvers["SimPy"] = partial(solved, simpy)

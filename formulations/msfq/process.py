@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.protocol import Hints, Side, Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import Exponential, Instance
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def one_or_all(queue: Instance, whose: str) -> System:
         expected = f"the needs 1 and {queue.servers} (one-or-all) for {whose}"
         raise InputError(expected, found=f"needs {needs}", place="classes")
     for i, job in enumerate(queue.classes):
-        if job.sizes.parameters()[0]:
+        if not isinstance(job.sizes, Exponential):
             raise InputError(
                 f"exponential sizes for {whose}; simulate a policy instead",
                 found=str(job.sizes.__struct_config__.tag),

@@ -21,11 +21,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 class Shape(CheckedRecord, kw_only=True, tag_field="kind"):
     """The distribution of sizes about their mean."""
 
-    code: ClassVar[int]
-
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return a code and three numbers that determine the quantile function at mean 1."""
-        return self.code, 0.0, 0.0, 0.0
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        raise NotImplementedError
 
     @property
     def second_moment(self) -> float:
@@ -36,15 +34,21 @@ class Shape(CheckedRecord, kw_only=True, tag_field="kind"):
 class Exponential(Shape, frozen=True, tag="exponential"):
     """Exponential sizes, which the paper analyses."""
 
-    code = 0
     scv: ClassVar[float] = 1.0
+
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        return random.exponential(size=count)
 
 
 class Deterministic(Shape, frozen=True, tag="deterministic"):
     """All sizes equal the mean."""
 
-    code = 1
     scv: ClassVar[float] = 0.0
+
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        return np.ones(count)
 
 
 class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
@@ -56,16 +60,16 @@ class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
         The squared coefficient of variation, at least 1.
     """
 
-    code = 2
     scv: Annotated[float, msgspec.Meta(ge=1)]
 
     def __post_init__(self) -> None:
         expect(1 <= self.scv < inf, "a finite number >= 1", self.scv, "scv")
 
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return the code, the probability of the first branch, and the means of both branches."""
-        p = 0.5 * (1.0 + sqrt((self.scv - 1.0) / (self.scv + 1.0)))
-        return self.code, p, 0.5 / p, 0.5 / (1.0 - p)
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        p = 0.5 * (1.0 + sqrt((self.scv - 1.0) / (self.scv + 1.0)))  # of the first branch
+        means = np.where(random.random(count) < p, 0.5 / p, 0.5 / (1.0 - p))
+        return random.exponential(means)
 
 
 class Lognormal(Shape, frozen=True, tag="lognormal"):
@@ -77,16 +81,15 @@ class Lognormal(Shape, frozen=True, tag="lognormal"):
         The squared coefficient of variation, above 0.
     """
 
-    code = 3
     scv: Positive
 
     def __post_init__(self) -> None:
         expect(0 < self.scv < inf, "a finite number > 0", self.scv, "scv")
 
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return the code, and the mean and standard deviation of the logarithm."""
-        variance = log1p(self.scv)
-        return self.code, -0.5 * variance, sqrt(variance), 0.0
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        variance = log1p(self.scv)  # of the logarithm
+        return random.lognormal(-0.5 * variance, sqrt(variance), count)
 
 
 class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
@@ -100,7 +103,6 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
         The largest size divided by the smallest, above 1.
     """
 
-    code = 4
     alpha: Positive
     ratio: Annotated[float, msgspec.Meta(gt=1, le=MOST_RATIO)]
 
@@ -113,9 +115,10 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
         inner = top if a == order else expm1((order - a) * top) / (order - a)
         return a * inner / -expm1(-a * top)
 
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return the code, the exponent, the smallest size, and 1 - ratio^-alpha."""
-        return self.code, self.alpha, 1.0 / self._moment(1), -expm1(-self.alpha * log(self.ratio))
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        tail = random.random(count) * expm1(-self.alpha * log(self.ratio))
+        return np.asarray(np.exp(-np.log1p(tail) / self.alpha) / self._moment(1))
 
     @property
     def second_moment(self) -> float:
@@ -132,12 +135,15 @@ class Empirical(Shape, frozen=True, tag="empirical"):
         Sizes above 0, in any unit.
     """
 
-    code = 5  # the values are separate
     values: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
         for i, value in enumerate(self.values):
             expect(0 < value < inf, "a finite number > 0", value, f"values[{i}]")
+
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        return random.choice(self.scaled, count)
 
     @property
     def scaled(self) -> NDArray[np.float64]:

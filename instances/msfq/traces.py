@@ -22,6 +22,10 @@ class Trace(NamedTuple):
     classes: NDArray[np.int64]
     sizes: NDArray[np.float64]
 
+    def take(self, rows: NDArray[np.bool_] | slice) -> "Trace":
+        """Return some of the jobs."""
+        return Trace(self.times[rows], self.classes[rows], self.sizes[rows])
+
 
 def read_trace(path: str | Path, queue: Instance) -> Trace:
     """Return the trace in a CSV, whose needs are those of the classes of an instance.

@@ -1,4 +1,4 @@
-"""Settings and counters of simulations, and confidence intervals of means by batches.
+"""Counters of simulations, and confidence intervals of means by batches.
 
 A run is divided into short batches. The number of them that count as independent is estimated from
 their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992).
@@ -9,7 +9,7 @@ Cox, "An analysis of transformations", JRSS B 26, 1964); the half-width is that 
 Runs that are too short have no interval.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
@@ -131,46 +130,6 @@ def observations(queue: Instance, time: float, load: float | None = None) -> flo
 
 
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """The settings of a simulation.
-
-    Attributes
-    ----------
-    arrivals : int
-        Jobs that arrive.
-    warm : int
-        The first arrivals that are not counted (warm-up).
-    batches : int
-        The number of batches of the others.
-    seed : int
-        Of the random numbers.
-    trace : Trace, optional
-        Jobs that replace the random ones.
-    sized : bool
-        Whether sizes are drawn on arrival, so that they are the same under each policy.
-    each : bool
-        Whether the simulation continues until all jobs end and records their starts.
-    grid : ndarray
-        Times at which the numbers of jobs in the system are sampled.
-    estimates : bool
-        Whether rules in plain Python know the size of each job.
-    together : bool
-        Whether a rule is called once after all events at the same time, not after each.
-    """
-
-    arrivals: int
-    warm: int = 0
-    batches: int = 1
-    seed: int = 0
-    trace: Trace | None = None
-    sized: bool = False
-    each: bool = False
-    grid: Floats = field(default_factory=lambda: np.empty(0))
-    estimates: bool = False
-    together: bool = False
 
 
 class Counters(NamedTuple):

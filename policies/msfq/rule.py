@@ -161,15 +161,10 @@ class Rule:
 
     Attributes
     ----------
-    holding : sequence of float
-        For a rule with a random clock: the mean time for which each value of ``turn`` lasts. The
-        simulator changes the turn.
     threshold : int or None
         The threshold in the result document.
     """
 
-    holding: Sequence[float] = ()
-    turn: int = 0
     threshold: int | None = None
 
     def __call__(self, state: State) -> Choice:
@@ -178,13 +173,16 @@ class Rule:
 
 
 class FlatRule(Rule):
-    """A rule on flat arrays; it runs compiled, or as it is in plain Python.
+    """A rule on flat arrays, which runs compiled.
 
     ``next_start`` is the rule (see `FlatState`); ``memory`` and ``numbers`` are its initial memory
-    and its parameters. With ``phases``, the phases of MSFQ (section 4.2) are recorded.
+    and its parameters. With ``phases``, the phases of MSFQ (section 4.2) are recorded. For a rule
+    with a random clock, ``holding`` is the mean time for which each class has its turn; the
+    simulator changes the turn, which is the first number of the memory.
     """
 
     phases = False
+    holding: Sequence[float] = ()
 
     def __init__(
         self,
@@ -193,26 +191,7 @@ class FlatRule(Rule):
         memory: Sequence[int] = (),
         numbers: Sequence[float] = (),
     ) -> None:
-        self.memory: list[int] = list(memory)
-        self.numbers, self.next_start = numbers, next_start
-        self._slots, self._by_need = slots(queue), by_need(queue)
-
-    def __call__(self, state: State) -> int | None:
-        """Return the class of which a job starts next, or None."""
-        first = [state.head(kind) for kind in range(len(state.needs))]
-        head = [NONE if job is None else job.number for job in first]
-        flat = FlatState(
-            self.memory,
-            self.numbers,
-            state.needs,
-            self._slots,
-            self._by_need,
-            state.waiting,
-            state.running,
-            head,
-        )
-        kind = self.next_start(flat, state.free)
-        return None if kind < 0 else kind
+        self.memory, self.numbers, self.next_start = memory, numbers, next_start
 
 
 @dataclass(frozen=True)

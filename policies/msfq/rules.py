@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, State, slots
+from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, slots
 from schedopt.policies.registry import NotApplicableError
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
@@ -149,11 +149,6 @@ class Nmsr(FlatRule):
             )
             cycle_rate = max(1e-9, 1.0 - fsum(asked)) / (2.0 * lost)
         self.holding = tuple(one / fsum(asked) / cycle_rate for one in asked)
-
-    def __call__(self, state: State) -> int | None:
-        """Return the class that starts next, or None."""
-        self.memory[0] = self.turn
-        return super().__call__(state)
 
 
 def is_level(value: Any) -> bool:

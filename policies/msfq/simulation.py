@@ -1,25 +1,25 @@
-"""Simulation of a rule on random jobs or a trace: compiled for flat rules, else in plain Python."""
+"""Simulation of a rule on random jobs or a trace: compiled for flat rules, else in plain Python.
 
-from __future__ import annotations
+Random jobs are drawn independently of the rule, so that all rules see the same jobs for the same
+seed. They are drawn and measured in chunks, so memory does not grow with the number of arrivals.
+"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from schedopt.instances.msfq import Empirical, Instance
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import (
-    DEFAULTS,
-    Counters,
-    Experiment,
-    Floats,
-    invalid_start,
-)
-from schedopt.policies.msfq.rule import FlatRule, FlatState, Rule, RuleFactory, by_need, slots
+from schedopt.policies.msfq import kernels
+from schedopt.policies.msfq.experiment import DEFAULTS, Counters, Floats, Ints, invalid_start
+from schedopt.policies.msfq.plain import simulate_plainly
+from schedopt.policies.msfq.rule import FlatRule, FlatState, RuleFactory, by_need, slots
+from schedopt.solvers.compiling import COMPILES
 
-if TYPE_CHECKING:
-    from schedopt.policies.msfq.kernels import Inputs, Simulator
+BUCKETS = 96 * 128
+"""Buckets of the histogram: 128 for each power of two, from 2^-40 to 2^56."""
+LOWEST = (1023 - 40) * 128
 
 
 def simulate(
@@ -27,14 +27,14 @@ def simulate(
     plan: RuleFactory,
     *,
     arrivals: int,
+    seed: int = 0,
     trace: Trace | None = None,
-    common: bool = False,
+    each: bool = False,
+    together: bool = False,
+    estimates: bool = False,
     warm: int | None = None,
     grid: Sequence[float] | Floats = (),
-    plainly: bool = False,
-    warm_up: float = 0.1,
-    pause: int = 1 << 20,
-    **more: Any,
+    chunk: int = 1 << 18 if COMPILES else 1 << 13,
 ) -> Counters:
     """Simulate a policy, and return the counters.
 
@@ -46,24 +46,22 @@ def simulate(
         The rule.
     arrivals : int
         Jobs that arrive; of a trace, at most so many.
+    seed : int
+        Of the random jobs.
     trace : Trace, optional
         Jobs that replace the random ones.
-    common : bool
-        Whether sizes are drawn on arrival, so that all policies see the same jobs. This is slower;
-        it is always so for sizes that are not exponential.
+    each : bool
+        Whether the simulation continues until all jobs end, and records the starts of a trace.
+    together : bool
+        Whether a rule is called once after all events at the same time, not after each.
+    estimates : bool
+        Whether rules in plain Python know the size of each job.
     warm : int, optional
-        Arrivals that are not counted: by default `warm_up` times all, and 0 if each job is
-        recorded.
+        Arrivals that are not counted: by default a tenth, and 0 with ``each``.
     grid : sequence of float
-        Times at which the numbers of jobs in the system are sampled.
-    plainly : bool
-        Whether a flat rule runs in plain Python, too; sizes are then drawn on arrival.
-    warm_up : float
-        See `warm`.
-    pause : int
-        Arrivals after which compiled code returns, so that it can be interrupted.
-    **more
-        Other fields of `Experiment`: ``seed``, ``each``, ``estimates``, ``together``.
+        Times at which the numbers of jobs in the system are sampled, in ascending order.
+    chunk : int
+        The number of random jobs that are drawn at a time.
 
     Raises
     ------
@@ -72,173 +70,189 @@ def simulate(
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
+        trace = trace.take(slice(arrivals))
     if warm is None:
-        warm = 0 if more.get("each") else int(warm_up * arrivals)
-    run = Experiment(
-        arrivals=arrivals,
-        warm=warm,
-        batches=max(1, min(DEFAULTS.batches, arrivals - warm)),
-        trace=trace,
-        sized=common or trace is not None or not queue.memoryless,
-        grid=np.asarray(grid, dtype=np.float64),
-        **more,
-    )
+        warm = 0 if each else arrivals // 10
     rule = plan.make()
-    if isinstance(rule, FlatRule) and not plainly:
-        return _simulate_compiled(queue, plan.name, rule, run, pause=pause)
-    from schedopt.policies.msfq.plain import simulate_plainly
-
-    jobs = draw(queue, arrivals, run.seed) if trace is None else trace
-    jobs = Trace(jobs.times[:arrivals], jobs.classes[:arrivals], jobs.sizes[:arrivals])
-    return simulate_plainly(queue, plan.name, rule, jobs, run)
-
-
-def _simulate_compiled(
-    queue: Instance, name: str, rule: FlatRule, run: Experiment, *, pause: int, room: int = 4096
-) -> Counters:
-    """Simulate a compiled rule, which returns after `pause` jobs so that it can be interrupted.
-
-    `room` is the first capacity of the pool of jobs in the system, which grows when it is full.
-    """
-    from schedopt.policies.msfq import kernels
-
-    inputs, counters = _inputs(queue, rule, run), _counters(run, len(queue.classes))
-    state, simulator = flat_state_of(queue, rule), _simulator(queue, rule, run)
-    pool, of_class = _spare_places(0, room), np.zeros(room, np.int64)
-    advance = kernels.advance_by(rule.next_start, rule.phases)
-    whole, real = simulator.whole, simulator.real
-    while True:
-        whole[kernels.PAUSE] = whole[kernels.NUMBER] + pause
-        advance(inputs, state, simulator, pool, of_class, counters)
-        if whole[kernels.DONE]:
-            break
-        if whole[kernels.SPARE] < 0:  # the pool is full: twice as many places
-            whole[kernels.SPARE] = old = len(pool)
-            pool = np.concatenate([pool, _spare_places(old, 2 * old)])
-            of_class = np.concatenate([of_class, of_class])
-    if whole[kernels.FAULT] >= 0:
-        raise invalid_start(name, str(whole[kernels.FAULT]))
-    now, free = real[kernels.NOW], whole[kernels.FREE]
-    for c in np.flatnonzero(state.waiting):
-        counters.oldest[c] = now - pool[simulator.first[c], kernels.CAME_AT]
-    counters.areas[:] += np.add(state.waiting, state.running) * (now - simulator.since)
-    counters.phases[0, whole[kernels.PHASE]] += now
-    busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
-    began = 0.0 if run.trace is None else float(run.trace.times[0])
-    return counters._replace(
-        time=float(now - real[kernels.BEGAN]),
-        busy=float(busy),
-        elapsed=float(now - began),
-        most=int(whole[kernels.MOST]),
-    )
+    counters = Measurement(queue, arrivals, warm, np.asarray(grid, dtype=np.float64))
+    jobs_random, clock = (np.random.default_rng((seed, stream)) for stream in (1, 2))
+    if not isinstance(rule, FlatRule):
+        jobs = draw(queue, arrivals, jobs_random) if trace is None else trace
+        played = simulate_plainly(
+            queue, plan.name, rule, jobs, each=each, together=together, estimates=estimates
+        )
+        counters.expect(jobs.times)
+        counters.add(np.arange(arrivals), jobs, played.starts, played.stop)
+        first = 0.0 if trace is None else float(jobs.times[0])
+        return counters.found(played.stop, played.most, first, played.starts)
+    state, sim = _flat_state(queue, rule), _simulator(queue, rule, clock)
+    advance = kernels.advance_by(rule.next_start)
+    number, table = np.arange(0), _table(Trace(np.empty(0), np.empty(0, np.int64), np.empty(0)))
+    drawn, last = 0, 0.0
+    while drawn < arrivals:
+        new = trace or draw(queue, min(chunk, arrivals - drawn), jobs_random, last)
+        counters.expect(new.times)
+        sim.real[kernels.BEGAN] = counters.began
+        number = np.concatenate((number, np.arange(drawn, drawn + len(new.times))))
+        table = kernels.Jobs(*map(np.concatenate, zip(table, _table(new), strict=True)))
+        drawn, last = drawn + len(new.times), new.times[-1]
+        advance(table, state, sim, each and drawn == arrivals, together, rule.phases)
+        if (fault := sim.whole[kernels.FAULT]) >= 0:
+            raise invalid_start(plan.name, str(fault))
+        now = float(sim.real[kernels.NOW])
+        over = table.starts + table.sizes <= now
+        if drawn == arrivals:
+            over[:] = True
+        counters.add(number[over], Trace(*table[:3]).take(over), table.starts[over], now)
+        if drawn < arrivals:
+            number, table = number[~over], _without(over, table, state, sim)
+    sim.phases[0, sim.whole[kernels.PHASE]] += now - counters.began
+    first, most = float(new.times[0]) if trace else 0.0, int(sim.whole[kernels.MOST])
+    return counters.found(now, most, first, table.starts)._replace(phases=sim.phases)
 
 
-def _counters(run: Experiment, count: int) -> Counters:
-    """Return counters that are 0."""
-    from schedopt.policies.msfq.kernels import BUCKETS
-
-    return Counters(
-        sums=np.zeros((run.batches, count)),
-        counts=np.zeros((run.batches, count), np.int64),
-        levels=np.zeros((run.batches, count), np.int64),
-        areas=np.zeros(count),
-        came=np.zeros(count, np.int64),
-        histogram=np.zeros((count, BUCKETS), np.int64),
-        phases=np.zeros((2, 5)),
-        starts=np.full(run.arrivals if run.each else 0, np.nan),
-        samples=np.zeros((len(run.grid), count), np.int64),
-        oldest=np.zeros(count),
-    )
+def draw(queue: Instance, arrivals: int, random: np.random.Generator, after: float = 0.0) -> Trace:
+    """Return random jobs that arrive after a time."""
+    rates = np.array([job.arrival_rate for job in queue.classes])
+    times = after + np.cumsum(random.exponential(1.0 / queue.arrival_rate, arrivals))
+    classes = random.choice(len(rates), arrivals, p=rates / rates.sum())
+    sizes = np.empty(arrivals)
+    for c, job in enumerate(queue.classes):
+        mine = np.flatnonzero(classes == c)
+        sizes[mine] = job.sizes.draw(random, len(mine)) / job.service_rate
+    return Trace(times, classes, sizes)
 
 
-def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
-    """Return the jobs and the settings of a simulation in flat arrays."""
-    from schedopt.policies.msfq.kernels import Inputs
-
-    classes, empty = queue.classes, np.empty(0)
-    trace = run.trace or Trace(empty, np.empty(0, np.int64), empty)
-    values = [job.sizes.scaled if isinstance(job.sizes, Empirical) else empty for job in classes]
-    return Inputs(
-        k=queue.servers,
-        total_rate=queue.arrival_rate,
-        rates=np.array([job.arrival_rate for job in classes]),
-        services=np.array([job.service_rate for job in classes]),
-        shapes=np.array([job.sizes.parameters() for job in classes], dtype=np.float64),
-        values=np.concatenate(values).astype(np.float64),
-        starts=np.cumsum([0, *map(len, values)]),
-        holding=np.array(rule.holding or [1.0] * len(classes), dtype=np.float64),
-        arrivals=run.arrivals,
-        warm=run.warm,
-        sized=run.sized,
-        to_the_end=run.each,
-        together=run.together,
-        trace_times=trace.times,
-        trace_classes=trace.classes,
-        trace_sizes=trace.sizes,
-        grid=run.grid,
-    )
-
-
-def flat_state_of(queue: Instance, rule: FlatRule) -> FlatState:
+def _flat_state(queue: Instance, rule: FlatRule) -> FlatState:
     """Return the state of an empty queue for a compiled rule."""
     needs = [job.need for job in queue.classes]
     nobody = [0] * len(needs)
     numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)
-    whole: list[Any] = [
-        np.array(part, dtype=np.int64)
-        for part in ((*rule.memory, 0), needs, slots(queue), by_need(queue), *[nobody] * 3)
-    ]
+    parts = ((*rule.memory, 0), needs, slots(queue), by_need(queue), *[nobody] * 3)
+    whole: list[Any] = [np.array(part, dtype=np.int64) for part in parts]
     return FlatState(whole[0], numbers, *whole[1:])
 
 
-def _spare_places(first: int, end: int) -> Floats:
-    """Return spare places of the pool, each linked to the next."""
-    from schedopt.policies.msfq.kernels import AFTER
-
-    pool = np.zeros((end - first, 4))
-    pool[:, AFTER] = np.arange(first + 1, end + 1)
-    pool[-1, AFTER] = -1
-    return pool
-
-
-def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
-    """Return the simulator of an empty system, with its streams of random numbers."""
-    from schedopt.policies.msfq import kernels
-    from schedopt.policies.msfq.random_kernels import exponential, stream
-
-    count, k, ahead = len(queue.classes), queue.servers, kernels.DRAWN_AHEAD
-    draws, when, turn = (stream(run.seed, number) for number in (1, 2, 3))
-    real, whole = np.zeros(7), np.zeros(15, np.int64)
-    whole[kernels.FREE] = k
-    whole[kernels.BATCH] = whole[kernels.FAULT] = -1
-    whole[kernels.GAPS_USED] = whole[kernels.PICKS_USED] = ahead
-    drawn = exponential(when) / queue.arrival_rate
-    real[kernels.NEXT_ARRIVAL] = drawn if run.trace is None else run.trace.times[0]
-    real[kernels.NEXT_TURN] = exponential(turn) * (rule.holding[0] if rule.holding else np.inf)
-    base = np.cumsum([0, *slots(queue)])
+def _simulator(queue: Instance, rule: FlatRule, clock: np.random.Generator) -> kernels.Simulator:
+    """Return the simulator of an empty system."""
+    count, most = len(queue.classes), queue.servers + 1
+    whole = np.zeros(7, np.int64)
+    whole[kernels.FREE], whole[kernels.FAULT] = queue.servers, -1
+    holding = np.array(rule.holding or [np.inf] * count, dtype=np.float64)
     return kernels.Simulator(
         whole=whole,
-        real=real,
-        draw=draws,
-        when=when,
-        turn=turn,
-        gaps=np.zeros(ahead),
-        picks=np.zeros(ahead),
-        first=np.full(count, -1),
-        last=np.full(count, -1),
-        since=np.zeros(count),
-        base=base,
-        served=np.zeros(base[-1], np.int64),
-        ends=np.zeros(k + 1),
-        ended=np.zeros(k + 1, np.int64),
+        real=np.array([0.0, holding[0] * clock.standard_exponential(), np.inf]),
+        last=np.zeros(count, np.int64),
+        ends=np.zeros(most),
+        ended=np.zeros(most, np.int64),
+        holding=holding,
+        random=clock,
+        phases=np.zeros((2, 5)),
     )
 
 
-def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
-    """Return the jobs of a seed that a compiled simulation with common sizes draws."""
-    from schedopt.policies.msfq.random_kernels import jobs, stream
+def _table(jobs: Trace) -> kernels.Jobs:
+    """Return jobs that have not arrived."""
+    count = len(jobs.times)
+    return kernels.Jobs(*jobs, np.full(count, np.nan), np.zeros(count, np.int64))
 
-    inputs = _inputs(queue, Rule(), Experiment(arrivals, seed=seed, sized=True))
-    drawn = Trace(np.empty(arrivals), np.empty(arrivals, np.int64), np.empty(arrivals))
-    jobs(stream(seed, 1), stream(seed, 2), inputs, drawn)
-    return drawn
+
+def _without(
+    over: np.ndarray, table: kernels.Jobs, state: FlatState, sim: kernels.Simulator
+) -> kernels.Jobs:
+    """Remove the jobs that have ended; the others have new numbers in the queue's state."""
+    place = np.cumsum(~over) - 1
+    for numbers in (table.after, state.head, sim.last, sim.ended):
+        numbers[:] = place[numbers]
+    sim.whole[kernels.ARRIVED] = np.count_nonzero(~over)
+    return kernels.Jobs(*(column[~over] for column in table))
+
+
+class Measurement:
+    """The counters of a simulation, from the starts of jobs that have ended.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of classes.
+    arrivals, warm : int
+        The number of jobs, and of those that are not counted.
+    grid : ndarray
+        Times at which the jobs in the system are counted.
+    """
+
+    def __init__(self, queue: Instance, arrivals: int, warm: int, grid: Floats) -> None:
+        batches = max(1, min(DEFAULTS.batches, arrivals - warm))
+        self._needs = np.array([job.need for job in queue.classes])
+        self._warm, self._grid, count = warm, grid, len(queue.classes)
+        self._first = warm + np.arange(batches) * (arrivals - warm) // batches
+        self._begins = np.full(batches, np.inf)  # of the batches
+        self._seen, self._busy = 0, 0.0
+        self._counters = Counters(
+            sums=np.zeros((batches, count)),
+            counts=np.zeros((batches, count), np.int64),
+            levels=np.zeros((batches, count), np.int64),
+            areas=np.zeros(count),
+            came=np.zeros(count, np.int64),
+            histogram=np.zeros((count, BUCKETS), np.int64),
+            phases=np.zeros((2, 5)),
+            starts=np.empty(0),
+            samples=np.zeros((len(grid), count), np.int64),
+            oldest=np.zeros(count),
+        )
+
+    @property
+    def began(self) -> float:
+        """When the warm-up ends; infinite if it is not known yet."""
+        return float(self._begins[0])
+
+    def expect(self, times: Floats) -> None:
+        """Take the arrival times of the next jobs, at which batches begin."""
+        new = (self._first >= self._seen) & (self._first < self._seen + len(times))
+        self._begins[new] = times[self._first[new] - self._seen]
+        self._seen += len(times)
+
+    def add(self, number: Ints, jobs: Trace, starts: Floats, now: float) -> None:
+        """Add jobs: those that have ended by now, and at the end of the simulation the others."""
+        into, count = self._counters, len(self._needs)
+        came, kinds = jobs.times, jobs.classes
+        ends = starts + jobs.sizes
+        ends[~(ends <= now)] = np.inf
+        mine = number >= self._warm
+        into.came[:] += np.bincount(kinds[mine], minlength=count)
+        until = np.minimum(ends, now)
+        stayed = np.maximum(until - np.maximum(came, self.began), 0.0)
+        into.areas[:] += np.bincount(kinds, stayed, count)
+        served = np.maximum(until - np.maximum(starts, self.began), 0.0)
+        self._busy += float(np.nansum(self._needs[kinds] * served))
+        waiting = np.isnan(starts)
+        np.maximum.at(into.oldest, kinds[waiting], now - came[waiting])
+        into.levels[:] += _jobs_in_system(self._begins, came, ends, kinds, count)
+        seen = self._grid < now
+        into.samples[seen] += _jobs_in_system(self._grid[seen], came, ends, kinds, count)
+        done = np.flatnonzero(mine & (ends < np.inf))
+        kinds, ends, responses = kinds[done], ends[done], (ends - came)[done]
+        batch = np.searchsorted(self._begins, ends, side="left") - 1
+        place = batch * count + kinds
+        shape = into.sums.shape
+        into.counts[:] += np.bincount(place, minlength=into.counts.size).reshape(shape)
+        into.sums[:] += np.bincount(place, responses, into.sums.size).reshape(shape)
+        bucket = np.clip((responses.view(np.int64) >> 45) - LOWEST, 0, BUCKETS - 1)
+        places = np.bincount(kinds * BUCKETS + bucket, minlength=into.histogram.size)
+        into.histogram[:] += places.reshape(into.histogram.shape)
+
+    def found(self, stop: float, most: int, first: float, starts: Floats) -> Counters:
+        """Return the counters when the simulation has stopped; it began at ``first``."""
+        return self._counters._replace(
+            time=stop - self.began, busy=self._busy, elapsed=stop - first, most=most, starts=starts
+        )
+
+
+def _jobs_in_system(times: Floats, came: Floats, ends: Floats, kinds: Ints, count: int) -> Ints:
+    """Return the numbers of jobs in the system by class at times, shape (times, classes)."""
+    if not len(times):
+        return np.zeros((0, count), np.int64)
+    size = (len(times) + 1) * count
+    at = (np.searchsorted(times, moment, side="left") * count + kinds for moment in (came, ends))
+    entered, left = (np.bincount(place, minlength=size).reshape(-1, count) for place in at)
+    return np.cumsum(entered - left, axis=0)[:-1]

@@ -104,7 +104,7 @@ def _class_time(
 
 def _percentiles(histogram: Any) -> dict[str, float]:
     """Return percentiles, each the midpoint of a bucket less than 1% wide."""
-    from schedopt.policies.msfq.kernels import LOWEST
+    from schedopt.policies.msfq.simulation import LOWEST
 
     reached = np.cumsum(histogram)
     wanted = [np.searchsorted(reached, reached[-1] * p / 100.0) for p in PERCENTILES]

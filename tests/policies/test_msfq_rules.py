@@ -52,7 +52,7 @@ def test_admission_rule_of_a_function_runs_in_plain_python() -> None:
     assert f"in plain Python, {ARRIVALS.plain:,} arrivals" in str(found.message)
     assert "plain Python" in registry.registered("msfq")["mine"].summary
     compiled = plan(QUEUE, "first-fit")
-    same = simulate(QUEUE, compiled, arrivals=ARRIVALS.plain, seed=3, common=True)
+    same = simulate(QUEUE, compiled, arrivals=ARRIVALS.plain, seed=3)
     theirs = same.sums.sum(axis=0) / same.counts.sum(axis=0)
     ours = [c.mean_response_time for c in found.solution.classes]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
@@ -243,6 +243,5 @@ def test_static_quickswap_of_the_authors_equals_its_definition(seed: int, whole:
     trace = Trace(times, draw.integers(0, len(needs), jobs), sizes)
     expected = defined(queue, trace)
     chosen = plan(queue, "static-quickswap", handover="authors")
-    for plainly in (True, False):
-        got = simulate(queue, chosen, arrivals=jobs, trace=trace, each=True, plainly=plainly)
-        np.testing.assert_allclose(got.starts + trace.sizes - trace.times, expected, rtol=1e-9)
+    got = simulate(queue, chosen, arrivals=jobs, trace=trace, each=True)
+    np.testing.assert_allclose(got.starts + trace.sizes - trace.times, expected, rtol=1e-9)
