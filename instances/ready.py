@@ -1,8 +1,6 @@
 """Tables of ready jobs: names, and values and resource needs as integers.
 
-The table is a CSV, JSON lines, a data frame, a mapping of columns or a list of rows. Rows that are
-equal in everything but the name are merged into one kind, so that a thousand equal jobs are read
-once.
+The table is a CSV, JSON lines, a data frame, a mapping of columns or a list of rows.
 """
 
 from collections import Counter
@@ -16,9 +14,8 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
 from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote, suggestion
-from schedopt.instances.extras import installed
 from schedopt.instances.files import read_bytes
-from schedopt.instances.tables import read_csv, read_frame
+from schedopt.instances.tables import read_csv
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -26,16 +23,13 @@ Integers = NDArray[np.int64]
 NAME = "name"
 MOST = 2**52  # largest number of a column, in its common unit
 ROOM = 2**60  # upper limit of the sum of a column
-HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-LARGE = 2**18  # bytes of a CSV that polars reads, where it is installed
 
 
 class ReadyJobs(NamedTuple):
-    """Ready jobs, merged into kinds of equal jobs."""
+    """Ready jobs."""
 
     names: Sequence[str]
-    numbers: Floats  # what jobs of each kind say, shape (kinds, columns)
-    kind: NDArray[np.intp]  # of each job, shape (jobs,)
+    numbers: Floats  # shape (columns, jobs)
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> ReadyJobs:
@@ -71,10 +65,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError("each name once", found=f"{quote(twice)} twice", place="column 'name'")
-    numbers += 0.0  # -0 is 0
-    if (kinds := group_equal_rows(numbers)) is None:
-        return ReadyJobs(names, numbers.T.copy(), np.arange(len(names)))
-    return ReadyJobs(names, numbers[:, kinds[0]].T.copy(), kinds[1])
+    return ReadyJobs(names, numbers)
 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
@@ -82,27 +73,10 @@ def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
     text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
     if text.lstrip().startswith("{"):
         return _of_rows(_lines(text), columns)
-    if len(data) >= LARGE and installed("polars") and (read := _of_large(data, columns)):
-        return read
     table = read_csv(text.encode())
     name, *at = _positions(table.titles, columns)
     cells = [[_number(row[i], place) for place, row in table.rows] for i in at]
     return [row[name] for _, row in table.rows], np.array(cells, dtype=float)
-
-
-def _of_large(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats] | None:
-    """Return names and numbers of a CSV, read by polars; None if a cell is not a number."""
-    import polars as pl
-
-    try:
-        table = read_frame(data)
-        _positions(table.columns, columns)
-        cells = pl.col(*columns).str.strip_chars().replace("", None)
-        numbers = table.select(cells.cast(pl.Float64).fill_null(0.0))
-    except pl.exceptions.PolarsError:
-        return None
-    names = table[NAME].str.strip_chars().fill_null("").to_list()
-    return names, numbers.to_numpy().T.copy()
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
@@ -215,20 +189,3 @@ def room_of(amount: float, scale: int) -> int:
     """Return a capacity in units of 1/``scale``, rounded down, at most the largest possible sum."""
     exact = as_written(amount) * scale
     return min(exact.numerator // exact.denominator, ROOM)
-
-
-def group_equal_rows(
-    columns: Iterable[Floats],
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return the first row of each kind of equal rows, and the kind of each row.
-
-    None if most rows differ. The columns must not contain -0.0.
-    """
-    listed = list(columns)
-    hashes = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
-    for column in listed:
-        hashes = (hashes ^ column.view(np.uint64)) * HASH_FACTOR
-        hashes ^= hashes >> np.uint64(29)
-    _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
-    collided = any((column[first][kind] != column).any() for column in listed)
-    return None if 2 * len(first) > len(kind) or collided else (first, kind)

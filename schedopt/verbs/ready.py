@@ -1,16 +1,17 @@
 """Ready jobs: chooses which of them start now."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from schedopt.instances import ready as reading
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, expect, quote
 from schedopt.solvers.clock import now
-from schedopt.solvers.priced_core.in_order import OrderedOptimum, best_in_order
+from schedopt.solvers.priced_core.in_order import best_in_order
 
 LARGEST = 2.0**60  # upper limit of the sum of a column, in units of its last digit
 
@@ -75,70 +76,15 @@ def ready(
     objectives are those of Snakemake's scheduler.
     """
     began = now()
-    room, goals = reading.capacity_of(capacity), reading.order_of(order)
-    columns = list(dict.fromkeys([*goals, *room]))
-    jobs = reading.read_jobs(frame, columns, list(room))
-    read = {column: reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(columns)}
-    numbers = {column: values for column, (values, _) in read.items()}
-    scales = {column: scale for column, (_, scale) in read.items()}
-    counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
-    best = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
-    return _starts(_names_of_counts(jobs, best.x), best, [scales[goal] for goal in goals], began)
+    queue = Ready(capacity, order)
+    queue.add(frame)
+    chosen = queue.select(time_limit=time_limit)
+    return replace(chosen, seconds=round(now() - began, 6))
 
 
-def _choose(
-    numbers: Mapping[str, reading.Integers],
-    scales: Mapping[str, int],
-    room: Mapping[str, float],
-    goals: Sequence[str],
-    counts: reading.Integers,
-    *,
-    until: float,
-    start: Sequence[reading.Floats] = (),
-) -> OrderedOptimum:
-    """Return the best number of jobs of each kind; the columns are whole numbers."""
-    for column, values in numbers.items():
-        _check_sum(column, values, counts)
-    return best_in_order(
-        np.array([numbers[goal] for goal in goals]).reshape(len(goals), -1),
-        np.array([numbers[name] for name in room]).reshape(len(room), -1),
-        np.array([reading.room_of(amount, scales[name]) for name, amount in room.items()]),
-        counts,
-        until=until,
-        start=start,
-    )
-
-
-def _names_of_counts(jobs: reading.ReadyJobs, x: reading.Integers) -> tuple[str, ...]:
-    """Return the names of the first ``x`` jobs of each kind."""
-    if len(x) == len(jobs.names):
-        return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
-    some = np.flatnonzero(x[jobs.kind])
-    some = some[np.argsort(jobs.kind[some], kind="stable")]
-    kind = jobs.kind[some]
-    first = np.searchsorted(kind, kind)
-    taken = some[np.arange(len(some)) - first < x[kind]]
-    return tuple(jobs.names[j] for j in np.sort(taken).tolist())
-
-
-def _starts(
-    names: tuple[str, ...], choice: OrderedOptimum, scales: Sequence[int], began: float
-) -> Starts:
-    return Starts(
-        start=names,
-        objectives=tuple(value / scale for value, scale in zip(choice.values, scales, strict=True)),
-        bounds=tuple(value / scale for value, scale in zip(choice.bounds, scales, strict=True)),
-        proven=choice.proven,
-        seconds=round(now() - began, 6),
-    )
-
-
-def _check_sum(column: str, numbers: reading.Integers, counts: reading.Integers) -> None:
+def _check_sum(column: str, numbers: reading.Integers) -> None:
     """Raise `InputError` if the sum of a column may exceed 64 bits."""
-    top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
-    if top * int(counts.sum()) < LARGEST:
-        return
-    most = float((np.abs(numbers).astype(float) * counts).sum())
+    most = float(np.abs(numbers).astype(float).sum())
     if most >= LARGEST:
         found = f"a sum of {most:.3g} units of the last digit"
         raise InputError(f"a sum of less than {LARGEST:.3g}", found=found, place=column)
@@ -179,7 +125,6 @@ class Ready:
         self._scales = dict.fromkeys(self._columns, 1)
         self._numbers = np.zeros((len(self._columns), 0), dtype=np.int64)
         self._names: dict[str, None] = {}
-        self._prices: list[reading.Floats] = []
 
     def __len__(self) -> int:
         return len(self._names)
@@ -191,13 +136,13 @@ class Ready:
             if name in self._names:
                 expected = "a name that is not in the queue yet"
                 raise InputError(expected, found=quote(name), place="column 'name'")
-        read = [reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
         added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
-        for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
+        for i, column in enumerate(self._columns):
+            numbers, scale = reading.whole(jobs.numbers[i], column)
             common = max(scale, self._scales[column])  # powers of ten
             self._numbers[i] *= common // self._scales[column]
             self._scales[column] = common
-            added[i] = numbers[jobs.kind] * (common // scale)
+            added[i] = numbers * (common // scale)
         self._numbers = np.hstack([self._numbers, added])
         self._names |= dict.fromkeys(jobs.names)
 
@@ -230,14 +175,28 @@ class Ready:
             expected = "a resource of the capacity"
             raise InputError(expected, found=quote(unknown[0]), parameter="capacity")
         numbers = dict(zip(self._columns, self._numbers, strict=True))
-        counts, until = np.ones(len(self), dtype=np.int64), _end(began, time_limit)
-        choice = _choose(
-            numbers, self._scales, free, self.order, counts, until=until, start=self._prices
+        for column, values in numbers.items():
+            _check_sum(column, values)
+        rooms = [reading.room_of(amount, self._scales[name]) for name, amount in free.items()]
+        choice = best_in_order(
+            np.array([numbers[goal] for goal in self.order]),
+            np.array([numbers[name] for name in free]),
+            np.array(rooms),
+            np.ones(len(self), dtype=np.int64),
+            until=_end(began, time_limit),
         )
-        self._prices = choice.prices[:1]
         names, scales = list(self._names), [self._scales[goal] for goal in self.order]
-        started = tuple(names[j] for j in np.flatnonzero(choice.x).tolist())
-        return _starts(started, choice, scales, began)
+        values, bounds = (
+            tuple(sum_ / scale for sum_, scale in zip(sums, scales, strict=True))
+            for sums in (choice.values, choice.bounds)
+        )
+        return Starts(
+            start=tuple(names[j] for j in np.flatnonzero(choice.x).tolist()),
+            objectives=values,
+            bounds=bounds,
+            proven=choice.proven,
+            seconds=round(now() - began, 6),
+        )
 
 
 def amounts(text: str) -> dict[str, float]:

@@ -11,7 +11,6 @@ from builders.ready import KINDS, tying_jobs
 from builders.refusals import refusal
 
 import schedopt
-from schedopt.instances import ready as reading
 from schedopt.instances.errors import InputError
 
 CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10.25\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
@@ -48,32 +47,6 @@ def test_ready_takes_frames_columns_and_rows() -> None:
     for table in (frame, columns, frame.to_dicts(), frame.write_csv().encode()):
         assert schedopt.ready(table, {"cores": 3}, ["p"]).start == ("b",)
         assert schedopt.ready(table, {"cores": 3.1}, ["p"]).start == ("a", "b")
-
-
-CELLS = ["0", "7", "-3", "0.25", "-1.5", "", "000012", "3.", ".5", "123456789.125", "-0", " 4"]
-ODD = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1:2", "nan", "\u0661", "1_0", "x"]
-
-
-@pytest.mark.parametrize("turn", range(60))
-def test_ready_reads_large_tables_like_small_ones(
-    turn: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(turn)
-    cells = rng.choice(CELLS, (40, 2)).tolist()
-    if turn % 2:
-        cells[int(rng.integers(40))][0] = str(rng.choice(ODD))
-    rows = [f"é{i},{p},{cores},text" for i, (p, cores) in enumerate(cells)]
-    text = "\n".join(["name,p,cores,rule", *rows]).encode()
-    told = []
-    for large in (0, 2**30):
-        monkeypatch.setattr(reading, "LARGE", large)
-        try:
-            jobs = reading.read_jobs(text, ["p", "cores"], [])
-            told.append((list(jobs.names), jobs.numbers[jobs.kind].tolist()))
-        except InputError as error:
-            told.append(str(error))
-    assert told[0] == told[1]
-    assert turn % 2 or reading._of_large(text, ["p", "cores"]) is not None
 
 
 def test_ready_refuses_repeated_names_in_large_tables() -> None:
