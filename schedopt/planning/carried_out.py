@@ -12,8 +12,8 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.planning.moments import ON_TIME, seconds
+from schedopt.planning.observed import Observed
 from schedopt.planning.release import Release, Span, TaskKey, releases
-from schedopt.planning.sacct import Attempt
 
 COLUMNS = (
     *("job", "status", "planned_start_time", "start_time", "planned_end_time", "end_time"),
@@ -117,7 +117,7 @@ class CarriedOut:
 def carried_out(
     night: Instance,
     tasks: Sequence[PlacedTask],
-    attempts: Iterable[Attempt],
+    attempts: Iterable[Observed],
     rules: Sequence[Constraint] = (),
     fixed: Collection[TaskKey] = (),
 ) -> CarriedOut:
@@ -125,7 +125,7 @@ def carried_out(
 
     ``fixed`` are the tasks that had started when the plan was made.
     """
-    found = {(one.job, one.stage, one.task): one for one in attempts}
+    found = {one.key: one for one in attempts}
     given = releases(night, tasks, rules, fixed)
     by_job: dict[str, list[Release]] = {}
     for one in given:
@@ -164,7 +164,7 @@ def carried_out(
     return CarriedOut(night, jobs, planned, real, [d for one in delays.values() for d in one])
 
 
-def _status(known: Sequence[Attempt], tasks: int) -> str:
+def _status(known: Sequence[Observed], tasks: int) -> str:
     """Return a job's status from those of its tasks."""
     found = {one.status for one in known}
     if found == {"done"} and len(known) == tasks:
@@ -175,7 +175,7 @@ def _status(known: Sequence[Attempt], tasks: int) -> str:
 
 
 def _delays(
-    release: Release, given: Sequence[Release], found: Mapping[TaskKey, Attempt]
+    release: Release, given: Sequence[Release], found: Mapping[TaskKey, Observed]
 ) -> list[float]:
     """Return the delay of the start of each task of a release.
 
@@ -197,7 +197,7 @@ def _delays(
     return delays
 
 
-def _spans(release: Release, found: Mapping[TaskKey, Attempt]) -> list[tuple[float, float | None]]:
+def _spans(release: Release, found: Mapping[TaskKey, Observed]) -> list[tuple[float, float | None]]:
     """Return the start and the end of each task of a release that has started."""
     keys = ((release.job, release.stage, task) for task in release.tasks)
     known = (found[key] for key in keys if key in found)

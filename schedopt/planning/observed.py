@@ -53,6 +53,8 @@ class Observed(NamedTuple):
         The number of tasks of a whole job that are done: those that were planned to start first.
     place : str
         The place of the report for messages, such as ``line 3``.
+    submission : str
+        The id of the task's submission in Slurm; empty if it has left the queue or is not known.
     """
 
     job: str
@@ -65,6 +67,12 @@ class Observed(NamedTuple):
     processors: int | None = None
     done: int | None = None
     place: str = ""
+    submission: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """The job, the stage and the task."""
+        return self.job, self.stage or 0, self.task or 0
 
 
 Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that the plan runs
@@ -213,7 +221,7 @@ class _ReportsOfJob:
 
     def _task(self, one: Observed) -> Iterator[Event]:
         """Yield the events that follow from a report on one task."""
-        key = (one.stage or 0, one.task or 0)
+        key = one.key[1:]
         length = (self.job.stages or ())[key[0]][key[1]]
         known = self.expected.get(key)
         begun = known if known is not None and known.start <= self.now else None

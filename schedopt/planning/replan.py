@@ -102,14 +102,14 @@ def replan(
     before = plan.night_state()
     now = read_time(plan.night, str(at))
     _expect_time_left(before, now)
-    said = read_state(before, state, now, plan.tasks())
+    reports, processors = read_state(before, state, now, plan.tasks())
     added = read_jobs(before, add, now, table or {})
     night_state = NightState.of(plan.night, (*plan.history, *added))
     machine = machine_as_known(before).machine
     with at_place(file=str(state) if isinstance(state, str | Path) else None):
-        events, notes = observe(night_state, plan.tasks(), now, said.reports, machine=machine)
+        events, notes = observe(night_state, plan.tasks(), now, reports, machine=machine)
     expected, _ = observe(night_state, plan.tasks(), now, machine=machine)
-    so_far = [*plan.history, *added, *events, *said.machine]
+    so_far = [*plan.history, *added, *events, *processors]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]
 
@@ -117,12 +117,12 @@ def replan(
         history = (*so_far, ReplannedAt(at=now, without=tuple(names)))
         return RemainingNight(NightState.of(plan.night, history), now, rules)
 
-    if said.machine:
+    if processors:
         so_far += _lost_tasks(rest_without(before.without), notes)
     rest = rest_without(before.without)
     _expect_room(rest)
     kept = _unchanged_schedule(plan, rest)
-    is_news = bool(added or said.machine or len(rules) > len(old)) or not _alike(events, expected)
+    is_news = bool(added or processors or len(rules) > len(old)) or not _alike(events, expected)
     if kept is not None and not is_news:
         result = _as_schedule(plan.result, kept)
     else:
@@ -147,7 +147,7 @@ def replan(
         _of_whole_night(plan, rest, result, rules, history),
         rest,
         was=spans(before.night, plan.result.solution),
-        said={one.job: one.status for one in said.reports},
+        said={one.job: one.status for one in reports},
         notes=notes,
     )
 

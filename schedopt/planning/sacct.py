@@ -7,10 +7,8 @@ whose numbers are the stage's tasks, from 1. So a row's job name and job id say 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import dates_of
@@ -25,56 +23,33 @@ COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"
 
 
-class Attempt(NamedTuple):
-    """A task in Slurm's accounting; times are in the night's unit, or None."""
+def with_waiting(
+    reports: Sequence[Observed], planned: Planned, night_state: NightState
+) -> list[Observed]:
+    """Return reports together with reports on the tasks that Slurm does not know yet.
 
-    job: str
-    stage: int
-    task: int
-    status: str
-    start: float | None
-    end: float | None
-    id: str
-    place: str
-
-
-@dataclass(frozen=True)
-class Account:
-    """The attempts of a night's tasks.
-
-    Attributes
-    ----------
-    attempts : list of Attempt
-        The last one of each task.
+    Slurm omits tasks that are not eligible yet. A planned task without a row is waiting if its
+    predecessors are not done, or if its planned start is after the first start in the account.
+    Other tasks without a row are assumed to have run as planned, before the account begins.
     """
-
-    attempts: list[Attempt]
-
-    def observed(self, planned: Planned, night_state: NightState) -> list[Observed]:
-        """Return a report on each task, including tasks that Slurm does not know yet.
-
-        Slurm omits tasks that are not eligible yet. A planned task without a row is waiting if its
-        predecessors are not done, or if its planned start is after the first start in the account.
-        Other tasks without a row are assumed to have run as planned, before the account begins.
-        """
-        reports = [
-            Observed(one.job, one.stage, one.task, one.status, one.start, one.end, place=one.place)
-            for one in self.attempts
-        ]
-        known = {(one.job, one.stage, one.task) for one in self.attempts}
-        open_stages = {(one.job, one.stage) for one in self.attempts if one.status != "done"}
-        first = min((one.start for one in self.attempts if one.start is not None), default=0.0)
-        for job, tasks in planned.items():
-            for (stage, task), one in tasks.items():
-                if (job, stage, task) in known or (stage, task) in night_state.progress[job].runs:
-                    continue
-                if (job, stage - 1) in open_stages or one.start >= first:
-                    reports.append(Observed(job, stage, task, "waiting"))
-        return reports
+    known = {one.key for one in reports}
+    open_stages = {(one.job, one.stage) for one in reports if one.status != "done"}
+    first = min((one.start for one in reports if one.start is not None), default=0.0)
+    return [
+        *reports,
+        *(
+            Observed(job, stage, task, "waiting")
+            for job, tasks in planned.items()
+            for (stage, task), one in tasks.items()
+            if (job, stage, task) not in known
+            and (stage, task) not in night_state.progress[job].runs
+            and ((job, stage - 1) in open_stages or one.start >= first)
+        ),
+    ]
 
 
-def read_sacct(file: str | Path, night: Instance) -> Account:
-    """Read the attempts of a night's tasks from the output of ``sacct -XP``.
+def read_sacct(file: str | Path, night: Instance) -> list[Observed]:
+    """Read the last attempt of each of a night's tasks from the output of ``sacct -XP``.
 
     Rows of other jobs are left out. `InputError` if a column is missing, if no row is of the
     night's jobs, or if a row cannot be of this night.
@@ -92,13 +67,11 @@ def read_sacct(file: str | Path, night: Instance) -> Account:
         if not tonight:
             expected = f"rows of this night, which begins at {night.start}"
             raise InputError(expected, found=quote(own[-1]["Start"]), place="column 'Start'")
-        tasks = [one for row in tonight for one in _attempts(row, night)]
-        last: dict[tuple[str, int, int], Attempt] = {}
-        for one in tasks:
-            key = one.job, one.stage, one.task
-            if key not in last or _counts_more(one, last[key]):
-                last[key] = one
-        return Account([*last.values()])
+        last: dict[tuple[str, int, int], Observed] = {}
+        for one in (one for row in tonight for one in _attempts(row, night)):
+            known = last.get(one.key, one)
+            last[one.key] = max(one, known, key=_precedence)  # the later of equal ones
+        return [*last.values()]
 
 
 def is_sacct(file: str | Path) -> bool:
@@ -107,11 +80,10 @@ def is_sacct(file: str | Path) -> bool:
     return "|" in head and not {*COLUMNS}.isdisjoint(head.strip().split("|"))
 
 
-def _counts_more(one: Attempt, other: Attempt) -> bool:
-    """Return whether an attempt replaces another one of the same task."""
+def _precedence(one: Observed) -> tuple[int, int, bool]:
+    """Return the sort key of attempts of a task, of which the last one counts."""
     rank = {"done": 2, "running": 1}
-    sides = [(rank.get(a.status, 0), int(a.id or 0), a.status != "waiting") for a in (one, other)]
-    return sides[0] >= sides[1]
+    return rank.get(one.status, 0), int(one.submission or 0), one.status != "waiting"
 
 
 def _rows(text: str) -> Iterator[dict[str, str]]:
@@ -151,7 +123,7 @@ def _is_early(
     return start is not None and start < -seconds(night, early)
 
 
-def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
+def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
     """Yield the tasks of a row."""
     name, _, digits = row["JobName"].rpartition(":")
     place = row["place"]
@@ -177,7 +149,9 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
                 raise InputError(expected, found=quote(row["JobID"]), place="column 'JobID'")
             begin = None if start is None else max(0.0, start)
             done = None if end is None or begin is None else max(begin, end)
-            yield Attempt(name, stage, number - 1, status, begin, done, base, place)
+            yield Observed(
+                name, stage, number - 1, status, begin, done, place=place, submission=base
+            )
 
 
 def _job_id(text: str) -> tuple[str, Sequence[int]]:

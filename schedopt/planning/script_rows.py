@@ -11,6 +11,7 @@ from typing import NamedTuple
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.planning.moments import clock, seconds
+from schedopt.planning.observed import Observed
 from schedopt.planning.release import (
     NEAR,
     Drop,
@@ -23,7 +24,6 @@ from schedopt.planning.release import (
     releases,
     seats_of,
 )
-from schedopt.planning.sacct import Attempt
 from schedopt.problems.summary import PlanRow
 
 
@@ -42,7 +42,7 @@ class Queue:
     """
 
     begun: Collection[TaskKey] = ()
-    attempts: Mapping[TaskKey, Attempt] = field(default_factory=dict)
+    attempts: Mapping[TaskKey, Observed] = field(default_factory=dict)
     planned: Mapping[TaskKey, Span] = field(default_factory=dict)
 
     def keeps(self, night: Instance, job: str, waiting: Mapping[TaskKey, Span]) -> bool:
@@ -50,7 +50,7 @@ class Queue:
         known = {key: one for key, one in self.attempts.items() if key[0] == job}
         if any(one.status == "failed" for one in known.values()):
             return False
-        queued = {key for key, one in known.items() if one.status == "waiting" and one.id}
+        queued = {key for key, one in known.items() if one.status == "waiting" and one.submission}
         was = {key: self.planned[key] for key in queued & {*self.planned}}
         if not queued == {*waiting} == {*was}:
             return False
@@ -65,15 +65,19 @@ class Queue:
     def ids(self, job: str, stage: int) -> str:
         """Return the submissions of a stage that wait."""
         own = (one for key, one in self.attempts.items() if key[:2] == (job, stage))
-        return " ".join(dict.fromkeys(one.id for one in own if one.status == "waiting" and one.id))
+        return " ".join(
+            dict.fromkeys(
+                one.submission for one in own if one.status == "waiting" and one.submission
+            )
+        )
 
     def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
         """Return the ids of the running, and perhaps the waiting, tasks of a stage."""
         return [
-            f"{one.id}_{key[2] + 1}"
+            f"{one.submission}_{key[2] + 1}"
             for key, one in self.attempts.items()
             if key[:2] == (job, stage)
-            and one.id
+            and one.submission
             and (one.status == "running" or (waiting and one.status == "waiting"))
         ]
 

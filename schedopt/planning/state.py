@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
@@ -22,7 +21,7 @@ from schedopt.instances.times import SPELLED
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import Added, NightState, Processors
 from schedopt.planning.observed import STATUSES, Observed, Planned
-from schedopt.planning.sacct import is_sacct, read_sacct
+from schedopt.planning.sacct import is_sacct, read_sacct, with_waiting
 
 COLUMNS = {
     column.name: column
@@ -52,14 +51,6 @@ NOW = "now"
 _CHANGE = re.compile(r"[+-]\d+", re.ASCII)
 
 
-@dataclass(frozen=True)
-class ReportedState:
-    """The reports on jobs and on the machine."""
-
-    reports: Sequence[Observed] = ()
-    machine: Sequence[Processors] = ()
-
-
 def read_time(night: Instance, text: str) -> float:
     """Return a time such as ``23:30`` or ``now``, in units after the night's start."""
     if text == NOW:
@@ -80,7 +71,7 @@ def _clock(night: Instance) -> Clock:
 
 def read_state(
     night_state: NightState, source: Source | None, now: float, planned: Planned
-) -> ReportedState:
+) -> tuple[Sequence[Observed], Sequence[Processors]]:
     """Read the reports on jobs and on the machine.
 
     A table with other columns is an export of a farm. Its columns ``name``, ``status``, ``done``,
@@ -88,9 +79,9 @@ def read_state(
     night are ignored. The output of ``sacct -XP`` is read too.
     """
     if source is None:
-        return ReportedState()
+        return (), ()
     if isinstance(source, str | Path) and is_sacct(source):
-        return ReportedState(read_sacct(source, night_state.night).observed(planned, night_state))
+        return with_waiting(read_sacct(source, night_state.night), planned, night_state), ()
     file = str(source) if isinstance(source, str | Path) else None
     night, reports, machine = night_state.night, dict[str, Observed](), list[Processors]()
     with at_place(file=file):
@@ -112,9 +103,7 @@ def read_state(
                     raise row.wrong("job", "one row for each job")
                 if report is not None:
                     reports[name] = report
-    return ReportedState(
-        tuple(reports.values()), tuple(sorted(machine, key=lambda event: event.at))
-    )
+    return [*reports.values()], sorted(machine, key=lambda event: event.at)
 
 
 def _plain(title: str) -> str:

@@ -186,13 +186,13 @@ class Ready:
             until=_end(began, time_limit),
         )
         names, scales = list(self._names), [self._scales[goal] for goal in self.order]
-        values, bounds = (
-            tuple(sum_ / scale for sum_, scale in zip(sums, scales, strict=True))
-            for sums in (choice.values, choice.bounds)
+        sums, bounds = (
+            tuple(total / scale for total, scale in zip(totals, scales, strict=True))
+            for totals in (choice.values, choice.bounds)
         )
         return Starts(
             start=tuple(names[j] for j in np.flatnonzero(choice.x).tolist()),
-            objectives=values,
+            objectives=sums,
             bounds=bounds,
             proven=choice.proven,
             seconds=round(now() - began, 6),

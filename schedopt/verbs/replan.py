@@ -244,14 +244,15 @@ def replan(
 
 def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
     """Return the queue of the farm manager, as far as the state tells."""
-    from schedopt.planning.sacct import Attempt, is_sacct, read_sacct
+    from schedopt.planning.observed import Observed
+    from schedopt.planning.sacct import is_sacct, read_sacct
 
     begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
     planned = {place: (task.start, task.end) for place, task in plan.by_place().items()}
-    attempts: list[Attempt] = []
+    attempts: list[Observed] = []
     if isinstance(state, str | Path) and is_sacct(state):
-        attempts = read_sacct(state, made.night).attempts
-    return Queue(begun, {(one.job, one.stage, one.task): one for one in attempts}, planned)
+        attempts = read_sacct(state, made.night)
+    return Queue(begun, {one.key: one for one in attempts}, planned)
 
 
 def plan_in_hand(

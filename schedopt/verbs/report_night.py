@@ -56,7 +56,7 @@ def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> Ca
     account = read_sacct(sacct, night_state.night)
     tasks = solution.tasks if solution is not None else ()
     begun = {(name, *key) for name, one in night_state.progress.items() for key in one.runs}
-    return carried_out(night_state.night, tasks, account.attempts, held.constraints, begun)
+    return carried_out(night_state.night, tasks, account, held.constraints, begun)
 
 
 def document(report: CarriedOut) -> dict[str, Any]:

@@ -129,10 +129,10 @@ def test_read_sacct_splits_a_pending_array_into_tasks(plan: NightPlan, tmp_path:
         "9_1|storm at sea:2|CANCELLED by 0|2026-11-22T21:00:00|2026-11-22T21:00:00",
     ]
     account = read_sacct(written(tmp_path, *rows), plan.instance)
-    status = {(one.stage, one.task): one.status for one in account.attempts}
+    status = {(one.stage, one.task): one.status for one in account}
     waiting = {(0, task): "waiting" for task in (1, 2, 3, 4, 5)}
     assert status == waiting | {(0, 0): "running", (1, 0): "waiting"}
-    ids = {one.id for one in account.attempts if one.status == "waiting"}
+    ids = {one.submission for one in account if one.status == "waiting"}
     assert ids == {"7", "8", ""}  # without an id where it has left the queue
 
 
