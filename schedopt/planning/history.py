@@ -44,15 +44,6 @@ class Started(Record, tag="started", tag_field="kind"):
     processors: tuple[Count, ...] = ()
 
 
-class Ended(Record, tag="ended", tag_field="kind"):
-    """A task completed."""
-
-    at: NonNegative
-    job: Name
-    stage: Count
-    task: Count
-
-
 class Failed(Record, tag="failed", tag_field="kind"):
     """A task failed, or all tasks of a job; the work is lost and has to be done again."""
 
@@ -111,7 +102,7 @@ class ReplannedAt(Record, tag="replanned", tag_field="kind"):
     without: tuple[Name, ...] = ()
 
 
-Event = Started | Ended | Failed | Waiting | Processors | Added | Cancelled | ReplannedAt
+Event = Started | Failed | Waiting | Processors | Added | Cancelled | ReplannedAt
 History = tuple[Event, ...]
 
 
@@ -217,7 +208,7 @@ class NightState:
         self.progress[event.job.name] = Progress()
 
     def _apply_to_job(
-        self, event: Started | Ended | Failed | Waiting | Cancelled, progress: Progress
+        self, event: Started | Failed | Waiting | Cancelled, progress: Progress
     ) -> None:
         key = (getattr(event, "stage", None), getattr(event, "task", None))
         if isinstance(event, Waiting):
@@ -232,16 +223,11 @@ class NightState:
             expect_task(self.night.jobs[self.night.index[event.job]], *key)
             if isinstance(event, Failed):
                 progress.lose([key], event.at)  # type: ignore[list-item]
-            elif isinstance(event, Started):
+            else:
                 first = self.numbers.get(event.pool, range(0)).start
                 on = tuple(number - first for number in event.processors)
                 run = Run(event.at, event.until, event.pool, on)
                 progress.runs[event.stage, event.task] = run
-            elif (event.stage, event.task) in progress.runs:
-                run = progress.runs[event.stage, event.task]
-                progress.runs[event.stage, event.task] = run._replace(end=event.at)
-            else:
-                raise InputError("a task that has started", found=f"{event.job}: none")
 
 
 def expect_task(job: Job, stage: int | None, task: int | None) -> None:

@@ -108,15 +108,13 @@ def plan(
     own_rules, carried = with_past(night.constraints, carried)
     night = msgspec.structs.replace(night, constraints=tuple(own_rules))
     tonight = [*rules_tonight([*every_night, *carried], night, tell), *further]
-    expect_room_for_required(night, [*night.constraints, *tonight], names)
-    if offer := _offer(whole, names):
-        if risk is not None:
-            expected = "a plan without risk: in the cloud, run times must be certain"
-            raise InputError(expected, found=quote(risk), place=names.place("risk"))
-        if why:
-            expected = "a plan without a cloud: with one the smallest changes are not known"
-            raise InputError(expected, place=names.place("why"))
-        night, tonight = _with_cloud(night, tonight, offer, names, tell)
+    if whole.get("cloud") is not None and risk is not None:
+        expected = "a plan without risk: in the cloud, run times must be certain"
+        raise InputError(expected, found=quote(risk), place=names.place("risk"))
+    if whole.get("cloud") is not None and why:
+        expected = "a plan without a cloud: with one the smallest changes are not known"
+        raise InputError(expected, place=names.place("why"))
+    night, tonight = _with_cloud(night, tonight, whole, names, tell)
     kind, began = "selection" if risk else "schedule", now()
     stages = 1 + explain + bool(why)
     seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
@@ -160,42 +158,34 @@ def _night_of(
     return night
 
 
-def _offer(farm: Farm, names: OptionNames) -> cloud.Offer | None:
-    """Return the offer of cloud processors; None if there is none."""
+def _with_cloud(
+    night: Instance,
+    rules: list[Constraint],
+    farm: Farm,
+    names: OptionNames,
+    tell: Tell | None,
+) -> tuple[Instance, list[Constraint]]:
+    """Return the night and its rules with the farm's cloud processors; report jobs that stay."""
     text, budget, everything = farm.get("cloud"), farm.get("budget"), bool(farm.get("all_"))
     if text is None:
         for key in ("budget", "all_"):
             if farm.get(key):
                 expected = f"{names.example('cloud', '200@0.05')} beside it"
                 raise InputError(expected, place=names.place(key))
-        return None
-    return cloud.Offer.of(
-        text,
-        budget,
-        everything=everything,
-        place=names.place("cloud"),
-        budget_place=names.place("budget"),
-    )
-
-
-def _with_cloud(
-    night: Instance,
-    rules: Sequence[Constraint],
-    offer: cloud.Offer,
-    names: OptionNames,
-    tell: Tell | None,
-) -> tuple[Instance, list[Constraint]]:
-    """Return the night and its rules with cloud processors; report jobs that stay."""
+        return night, rules
+    places = {"place": names.place("cloud"), "budget_place": names.place("budget")}
+    offer = cloud.Offer.of(text, budget, everything=everything, **places)
     going = [job.name for job in night.jobs if "cloud" in job.labels]
-    if not going:
-        expected = "a column 'cloud' with yes for the jobs that may run there"
-        raise InputError(expected, found="none", place=names.place("cloud"))
     with at_place(names.place("cloud")):
-        night, changed, notes = cloud.with_cloud(night, rules, offer, going)
+        if not going:
+            raise InputError(
+                "a column 'cloud' with yes for the jobs that may run there", found="none"
+            )
+        night, rules, notes = cloud.with_cloud(night, rules, offer, going)
     if tell is not None:
         for note in notes:
             tell(note)
-    return night, changed
+    return night, rules
 
 
 def in_array_order(night: Instance, run: Result | None) -> Result | None:
@@ -299,20 +289,6 @@ def chosen_jobs(
             elif tell:
                 tell(f"farm: no job tonight is called {job}; {key} {job} is ignored")
     return rules
-
-
-def expect_room_for_required(
-    night: Instance, rules: Iterable[Constraint], names: OptionNames
-) -> None:
-    """Raise `InputError` if a job that has to run takes more processors than there ever are."""
-    for rule in rules:
-        for name in rule.jobs if isinstance(rule, Require) else ():
-            job = night.jobs[night.index[name]]
-            most = max(int(night.machine.pools[own].most) for own in night.machine.of_job(job))
-            if job.processors > most:
-                expected = f"a job of at most {most} processors, the most that the machine has"
-                found = f"{name}, which needs {job.processors}"
-                raise InputError(expected, found=found, place=names.place("must"))
 
 
 def with_changes(

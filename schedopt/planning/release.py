@@ -203,15 +203,9 @@ def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
     tasks = [*chain.from_iterable(chains)]
     if len(chains) == 1 or _is_list_schedule(tasks, len(chains)):
         return [(tasks, len(chains))]
-    alike: dict[tuple[float, int], list[Chain]] = defaultdict(list)
-    for one in chains:
-        alike[round(one[-1][1], 9), len(one)].append(one)
-    kinds = [alike[key] for key in sorted(alike)]
-    if len(kinds) == 1:
-        kinds = [[one] for one in chains]
-    half = len(kinds) // 2
-    parts = kinds[:half], kinds[half:]
-    return [group for part in parts for group in _merged([*chain.from_iterable(part)])]
+    chains = sorted(chains, key=lambda own: (round(own[-1][1], 9), len(own)))
+    half = len(chains) // 2
+    return [*_merged(chains[:half]), *_merged(chains[half:])]
 
 
 def _is_list_schedule(tasks: Chain, wide: int) -> bool:

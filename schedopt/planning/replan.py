@@ -26,7 +26,7 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.worth import level_of
 from schedopt.instances.errors import InputError, at_place
 from schedopt.instances.extras import installed
-from schedopt.planning.changes import PlanComparison, Span, objective_values, spans
+from schedopt.planning.changes import PlanComparison, Span, nearest, objective_values, spans
 from schedopt.planning.document import PlanInHand
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import (
@@ -355,8 +355,6 @@ class _Replanner:
         left = self._seconds_left()
         small = len(night.tasks.lengths) <= most_tasks and len(top) == 1 and installed("ortools")
         if small and comparison.key(chosen)[0] and left != 0:
-            from schedopt.planning.nearest import nearest
-
             seconds = most_seconds if left is None else min(most_seconds, left)
             exact = nearest(comparison, Schedule(night), chosen, least[0] * SAME, seconds)
             if exact is not None and _reaches(objective_values(night, exact), least):

@@ -62,15 +62,6 @@ class Queue:
         pairs = zip(chain(*one), chain(*other), strict=True)
         return all(abs(before - now) <= near for before, now in pairs)
 
-    def ids(self, job: str, stage: int) -> str:
-        """Return the submissions of a stage that wait."""
-        own = (one for key, one in self.attempts.items() if key[:2] == (job, stage))
-        return " ".join(
-            dict.fromkeys(
-                one.submission for one in own if one.status == "waiting" and one.submission
-            )
-        )
-
     def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
         """Return the ids of the running, and perhaps the waiting, tasks of a stage."""
         return [
@@ -118,9 +109,7 @@ def script_rows(
     seats = {name for _, name in seats_of(night, rules)}
     stages = sorted({key[:2] for key in queue.planned if key not in queue.begun})
     changed = [
-        jobs[job] | {"stage": stage + 1, "ids": queue.ids(job, stage)}
-        for job, stage in stages
-        if job not in kept and job in jobs
+        jobs[job] | {"stage": stage + 1} for job, stage in stages if job not in kept and job in jobs
     ]
     found: dict[str, list[PlanRow]] = {"release": [], "drop": [], "change": changed}
     for one in given:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import dump, is_stream, read_bytes, write_bytes
+from schedopt.instances.files import dump, is_stream, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
@@ -24,7 +22,7 @@ from schedopt.problems.summary import Plan, PlanRow, Section, Solve, Tonight
 from schedopt.solvers.result import Document, Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
-from schedopt.verbs.load import Rules, load, parse_results, read_rules
+from schedopt.verbs.load import Rules, load, read_rules
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
@@ -252,32 +250,8 @@ def plan(
     InputError
         If the table or an argument is not valid.
     """
-    settings = farms.Settings(
-        processors=processors,
-        from_=from_,
-        until=until,
-        capacity=capacity,
-        seats=seats,
-        resources=resources,
-        pools=pools,
-        cap=cap,
-        floor=floor,
-        must=must,
-        forbid=forbid,
-        column=column,
-        keep=keep,
-        where=where,
-        duplicates=duplicates,
-        missing=missing,
-        reward=reward,
-        priority=priority,
-        groups=groups,
-        unit=unit,
-        overhead=overhead,
-        cloud=cloud,
-        budget=budget,
-        all_=all_,
-    )
+    given = locals()
+    settings = cast("farms.Settings", {key: given[key] for key in farms.Settings.__annotations__})
     with stoppable_by(stop, watch) as request:  # for all solves together
         return plan_night(
             table,
@@ -333,7 +307,7 @@ def plan_night(
         farm=filed,
         names=names,
         rules=lambda night: read_rules(constraints, record.name, night),
-        past=_read_past(past, record.name),
+        past=read_rules(past, record.name),
         risk=risk,
         explain=explain,
         why=[why] if isinstance(why, str) else list(why or ()),
@@ -343,27 +317,6 @@ def plan_night(
     if save_farm is not None:
         farms.save(planned.farm, save_farm)
     return NightPlan(**vars(planned))
-
-
-def _read_past(past: Rules, problem: str) -> list[Constraint]:
-    """Return the side constraints of `carry`; `InputError` if a file holds a plan instead."""
-    try:
-        return read_rules(past, problem)
-    except InputError as error:
-        if not error.file or not _holds_results(error.file):
-            raise
-        command = f"schedopt carry {shlex.quote(error.file)} --half-life 7d --output usage.json"
-        expected = f"side constraints, as `{command}` writes them"
-        found = "a plan document or a result"
-        raise InputError(expected, found=found, file=error.file) from None
-
-
-def _holds_results(file: str) -> bool:
-    """Return True if a file can be read as a plan document or results."""
-    try:
-        return bool(parse_results(read_bytes(file), file))
-    except InputError:
-        return False
 
 
 def _instance_or_table(table: object) -> tuple[Any, Problem]:

@@ -42,11 +42,11 @@ MADE: Mapping[str, tuple[str, ...]] = {
         *("licences", "pool", "id", "account"),
     ),
     "left out": ("id", "account"),
-    "change": ("stage", "ids", "id", "account"),
+    "change": ("stage", "id", "account"),
     "drop": ("number", "minutes", "pool"),
 }
 """Fields in addition to the plan's columns, by the kind of block."""
-VERBATIM = ("array", "after", "ids")  # fields of several words, which are not quoted
+VERBATIM = ("array", "after")  # fields of several words, which are not quoted
 ID_TITLES = ("id", "jobid", "job id", "job_id")  # titles of the column of the field `id`
 FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
 ALLOWED = " ._:+,=@/-"
