@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Count, Name, NonNegative, Record
+from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError, at_place, quote
@@ -296,6 +297,4 @@ def _with_processors(there: Steps, own: Steps, event: Processors, end: float | N
 
 def as_events(history: Sequence[Any]) -> History:
     """Decode the history of a plan document; unknown keys are errors."""
-    from schedopt.instances.decoding import convert
-
     return tuple(convert(history, tuple[Event, ...], "history"))

@@ -114,17 +114,15 @@ def observe(
     events: list[Event] = []
     machine = machine or night_state.night.machine
     for job in night_state.night.jobs:
-        tasks = planned.get(job.name, {}).items()
-        runs = {key: _run_of(one, machine) for key, one in tasks}
+        runs = dict[Key, Run]()
+        for key, task in planned.get(job.name, {}).items():
+            pool = machine.pool_of(task.processor)
+            first = machine.numbers[pool].start if pool in machine.numbers else 0
+            on = tuple(number - first for number in task.on)
+            runs[key] = Run(task.start, task.end, pool, on)
         reported = _ReportsOfJob(job, night_state, runs, now, notes, numbers=machine.numbers)
         events += reported.events(by_job.get(job.name, []))
     return events, notes
-
-
-def _run_of(task: PlacedTask, machine: Machine) -> Run:
-    pool = machine.pool_of(task.processor)
-    first = machine.numbers[pool].start if pool in machine.numbers else 0
-    return Run(task.start, task.end, pool, tuple(number - first for number in task.on))
 
 
 def _check_report(night: Instance, one: Observed, now: float) -> None:
@@ -190,17 +188,9 @@ class _ReportsOfJob:
             yield from self._task(one)
 
     def _as_planned(self, skip: Iterable[tuple[int | None, int | None]]) -> Iterator[Event]:
-        for key, run in self._started_tasks():
-            if key not in self.before.runs and key not in skip:
+        for key, run in self.expected.items():
+            if key not in self.before.runs and key not in skip and self._is_past(run.start):
                 yield self._started(key, run)
-
-    def _started_tasks(self) -> list[tuple[Key, Run]]:
-        """Return the tasks that started before now, by the history and the plan."""
-        return [
-            (key, run)
-            for key, run in self.expected.items()
-            if key in self.before.runs or self._is_past(run.start)
-        ]
 
     def _is_past(self, time: float) -> bool:
         return time < self.now and not same_time(time, self.now)
@@ -272,8 +262,10 @@ class _ReportsOfJob:
         begun = {key: run for key, run in tasks.items() if self._is_past(run.start)}
         if not begun:  # it starts now
             begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
-        if not begun:
-            begun = self._starting(one)
+        if not begun:  # the first tasks of a job that runs earlier than planned
+            wide = max(1, (one.processors or 0) // self.job.processors)
+            tasks = _list_scheduled(self.job, self._now(name), wide)
+            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
         if one.done is not None:
             begun = self._with_completed(begun, tasks, one.done)
         for key, run in self._running(one, begun).items():
@@ -287,12 +279,6 @@ class _ReportsOfJob:
     def _now(self, what: str) -> float:
         self.notes.append(f"{what}: the start is unknown, and is assumed to be now")
         return self.now
-
-    def _starting(self, one: Observed) -> dict[Key, Run]:
-        """Return the first tasks of a job that was reported to run earlier than planned."""
-        wide = max(1, (one.processors or 0) // self.job.processors)
-        tasks = _list_scheduled(self.job, self._now(self.job.name), wide)
-        return {key: run for key, run in tasks.items() if same_time(run.start, self.now)}
 
     def _with_completed(
         self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int

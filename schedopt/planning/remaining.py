@@ -67,7 +67,12 @@ class RemainingNight:
         self.at, self.progress, self.without = at, night_state.progress, night_state.without
         self.night = night = machine_as_known(night_state)
         self._all_rules = (*night.constraints, *rules)
-        self.settled = {job.name for job in night.jobs if self._is_settled(job)}
+        self.settled = {
+            job.name
+            for job in night.jobs
+            if not self.progress[job.name].cancelled
+            and not _tasks_left(job, self.progress[job.name])
+        }
         self.notes: list[str] = []
         self.parts: dict[str, str] = {}
         self.out: dict[str, str] = {}
@@ -129,10 +134,6 @@ class RemainingNight:
         return (
             run.pool if run.pool in self.night.machine.pools else next(iter(self.night.pools), "")
         )
-
-    def _is_settled(self, job: Job) -> bool:
-        progress = self.progress[job.name]
-        return not progress.cancelled and not _tasks_left(job, progress)
 
     def _end(self, name: str) -> float:
         """Return the last end of the tasks of a job that have started; now if there is none."""
@@ -263,13 +264,15 @@ class RemainingNight:
         """Return the jobs that are the rest of a job."""
         progress = self.progress[job.name]
         if job.name in self.settled:
-            return [self._settled_job(job)]
+            worth = as_written(self.night.worth(self.night.index[job.name], self._end(job.name)))
+            earned = float(as_written(job.reward) * worth)
+            return [_of_one_task(job, 0.0, reward=earned, deadline=None)]
         held = {name: use[job.name] for name, use in self._seats.items() if use.get(job.name)}
         holds = job.holds | held
         why = "cancelled" if progress.cancelled else self._obstacle(job, holds, pools)
         if why:
             self.out[job.name] = why
-            return [self._impossible_job(job)]
+            return [_of_one_task(job, 4 * self.night.horizon + 1)]  # too long to be on time
         left = _tasks_left(job, progress)
         places: list[list[Place]] = [[(job.name, *key) for key in stage] for stage in left]
         self.places[job.name] = places
@@ -296,17 +299,6 @@ class RemainingNight:
         part = replace(part, name=first, reward=0.0, values={})
         return [part, replace(self._rest_of(job, left[1:], end, holds), after=(first,))]
 
-    def _settled_job(self, job: Job) -> Job:
-        """Return a job of length 0 with the reward that a settled job earns."""
-        worth = as_written(self.night.worth(self.night.index[job.name], self._end(job.name)))
-        return Job(
-            name=job.name,
-            reward=float(as_written(job.reward) * worth),
-            values=job.values,
-            groups=job.groups,
-            stages=((0.0,),),
-        )
-
     def _obstacle(self, job: Job, holds: Mapping[str, float], pools: Mapping[str, Points]) -> str:
         """Return the reason why a job cannot run any more; empty if it can."""
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
@@ -317,25 +309,11 @@ class RemainingNight:
             there = max(amount for _, amount in self._resources[name])
             if amount > there:
                 return f"it needs {amount:g} of {name}; from now on there are {there:g}"
-        late = [n for n in job.after if not self.progress[job.name].runs and self._is_unpaid(n)]
-        return f"it waits for {late[0]}, which ends too late" if late else ""
-
-    def _is_unpaid(self, name: str) -> bool:
-        """Return whether a job without a task left to start ends too late to earn anything."""
-        return name in self.settled and not self.night.worth(
-            self.night.index[name], self._end(name)
-        )
-
-    def _impossible_job(self, job: Job) -> Job:
-        """Return a job that is too long to be on time."""
-        return Job(
-            name=job.name,
-            reward=job.reward,
-            values=job.values,
-            groups=job.groups,
-            stages=((4 * self.night.horizon + 1,),),
-            deadline=job.deadline,
-        )
+        night = self.night
+        for name in () if self.progress[job.name].runs else job.after:
+            if name in self.settled and not night.worth(night.index[name], self._end(name)):
+                return f"it waits for {name}, which ends too late"
+        return ""
 
     def _rest_of(
         self, job: Job, left: Sequence[Sequence[Key]], at: float, holds: dict[str, float]
@@ -346,10 +324,10 @@ class RemainingNight:
         fields: dict[str, Any] = {}
         if job.demand is not None:
             every = fsum(length for stage in whole for length in stage)
-            fields["demand"] = job.demand * _ratio(fsum(map(fsum, stages)), every)
+            fields["demand"] = job.demand * fsum(map(fsum, stages)) / (every or 1.0)
         if job.critical_path is not None:
             longest = fsum(max(stage) for stage in whole)
-            fields["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
+            fields["critical_path"] = job.critical_path * fsum(map(max, stages)) / (longest or 1.0)
         # Its predecessors had ended when it began.
         rest: Job = replace(job, stages=stages, release=at, after=(), holds=holds, **fields)
         return rest
@@ -518,8 +496,10 @@ def _unused(name: str, taken: Collection[str | None]) -> str:
     return name
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+def _of_one_task(job: Job, length: float, **fields: Any) -> Job:
+    """Return a job of one task, with the name, the values and the groups of a job."""
+    own = {key: getattr(job, key) for key in ("name", "reward", "values", "groups", "deadline")}
+    return Job(**{**own, "stages": ((length,),), **fields})
 
 
 def _tasks_left(job: Job, progress: Progress) -> list[list[Key]]:

@@ -122,7 +122,8 @@ def replan(
     rest = rest_without(before.without)
     _expect_room(rest)
     kept = _unchanged_schedule(plan, rest)
-    is_news = bool(added or processors or len(rules) > len(old)) or not _alike(events, expected)
+    is_as_planned = sorted(map(repr, events)) == sorted(map(repr, expected))
+    is_news = bool(added or processors or len(rules) > len(old)) or not is_as_planned
     if kept is not None and not is_news:
         result = _as_schedule(plan.result, kept)
     else:
@@ -150,10 +151,6 @@ def replan(
         said={one.job: one.status for one in reports},
         notes=notes,
     )
-
-
-def _alike(events: Sequence[Event], others: Sequence[Event]) -> bool:
-    return sorted(map(repr, events)) == sorted(map(repr, others))
 
 
 def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:

@@ -117,11 +117,7 @@ def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> N
 @pytest.mark.parametrize(
     ("history", "says"),
     [
-        ([{"kind": "ended", "at": 1, "job": "z", "stage": 0, "task": 0}], "a job of the night"),
-        (
-            [{"kind": "ended", "at": 1, "job": "a", "stage": 0, "task": 0}],
-            "a task that has started",
-        ),
+        ([{"kind": "waiting", "at": 1, "job": "z"}], "a job of the night"),
         ([{"kind": "paused", "at": 1}], "paused"),
         ([{"kind": "replanned", "at": 1, "by": "me"}], "by"),
         ([{"kind": "processors", "at": 1, "pool": "gpu", "count": 2}], "pools"),
