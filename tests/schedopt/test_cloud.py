@@ -119,21 +119,6 @@ def test_offer_refuses_what_is_no_offer(text: str) -> None:
         Offer.of(text, None, everything=False)
 
 
-def test_selection_minimizes_a_negative_objective() -> None:
-    jobs = [
-        Job(name=name, reward=1, stages=((1.0,),), values={"cost": cost})
-        for name, cost in (("a", 3), ("b", 1), ("c", 2))
-    ]
-    night = Instance(
-        name="n", processors=1, deadline=2, jobs=tuple(jobs), objectives=("reward", "-cost")
-    )
-    result = schedopt.solve(night)
-    assert result.proven
-    assert result.solution is not None
-    assert set(result.solution.selected) == {"b", "c"}
-    assert result.solution.objectives == (2, -3)
-
-
 NIGHT = ["--processors", 3, "--from", "20:00", "--until", "06:00"]
 
 

@@ -50,58 +50,10 @@ def test_plan_document_of_another_night_is_refused(tmp_path: Path) -> None:
         PlanInHand.of(schedopt.load(file))
 
 
-def test_observe_takes_unreported_tasks_as_planned() -> None:
-    events, notes = reported()
-    assert not notes
-    assert {(e.job, e.stage, e.task, e.at, e.until) for e in events} == {
-        ("a", 0, 0, 0.0, 5.0),
-        ("b", 0, 0, 0.0, 1.0),
-        ("b", 0, 1, 1.0, 2.0),
-    }
-
-
-@pytest.mark.parametrize(
-    ("report", "kinds"),
-    [
-        (Observed("a", status="failed"), ["started", "failed"]),
-        (Observed("a", 0, 0, status="failed", end=1.0), ["started", "failed"]),
-        (Observed("a", status="waiting"), []),
-        (Observed("a", status="cancelled"), ["started", "cancelled"]),
-        (Observed("a", status="done"), ["started"]),
-    ],
-)
-def test_report_on_a_job_becomes_events(report: Observed, kinds: list[str]) -> None:
-    events, _ = reported(report, Observed("b", status="waiting"))
-    assert [type(event).__name__.lower() for event in events] == kinds
-
-
-def test_reported_end_of_a_running_task_replaces_the_planned_one() -> None:
-    (first, *_), _ = reported(Observed("a", status="running", end=7.0))
-    assert first.until == 7.0
-
-
 def test_task_that_should_have_ended_is_taken_to_end_now() -> None:
     events, notes = reported(Observed("b", 0, 0, status="running"))
     assert notes == ["b was expected to end at 1; it is assumed to end now"]
     assert [e.until for e in events if (e.job, e.task) == ("b", 0)] == [2.0]
-
-
-@pytest.mark.parametrize(
-    ("report", "says"),
-    [
-        (Observed("z", status="failed"), "a job of the night"),
-        (Observed("a", status="broken"), "a status"),
-        (Observed("a", 1, 0, status="done"), "a stage from 0 to 0"),
-        (Observed("b", 0, 2, status="done"), "a task from 0 to 1"),
-        (Observed("a", status="running", start=3.0), "a start up to"),
-        (Observed("a", status="running", end=1.0), "the time of the state"),
-        (Observed("a", status="done", end=3.0), "an end up to"),
-    ],
-)
-def test_report_that_cannot_be_names_its_place(report: Observed, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        reported(report._replace(place="line 7"))
-    assert caught.value.place.startswith("line 7")
 
 
 def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> None:
@@ -129,12 +81,3 @@ def test_history_that_contradicts_the_night_is_refused(
     with pytest.raises(InputError, match=says) as caught:
         NightState.of(two_jobs(), as_events(history))
     assert "history[0]" in str(caught.value)
-
-
-def test_history_of_a_failed_job_keeps_its_use() -> None:
-    plan = PlanInHand.of(schedopt.plan(two_jobs()).result)
-    events, _ = observe(plan.night_state(), plan.tasks(), 2.0, [Observed("a", status="failed")])
-    night_state = NightState.of(two_jobs(), events)
-    assert not night_state.progress["a"].runs
-    assert night_state.progress["a"].used(1) == 2.0
-    assert night_state.progress["b"].used(1) == 2.0
