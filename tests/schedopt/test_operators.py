@@ -1,6 +1,5 @@
 """What an operator of a night meets: refusals before work, plans, and shares carried over."""
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,12 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.refusals import raising
 from hypothesis import given, settings
-from pytest import MonkeyPatch
 
 import schedopt
-from schedopt.formulations.dssp import Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import Instance, Job, Selected, selected_nights
-from schedopt.instances.errors import InputError
-from schedopt.planning.reasons import left_out, reasons
+from schedopt.instances.dssp import Instance, Job, selected_nights
 from schedopt.solvers.result import Result
 from tests.builders.dssp import best
 from tests.builders.effort import examples
@@ -30,14 +24,6 @@ def crowded() -> Instance:
     """Three jobs whose demand fits, of which no dispatcher has more than two in time."""
     jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
     return Instance(name="crowded", processors=2, deadline=10, jobs=jobs)
-
-
-def test_solve_keeps_its_result_when_confirm_is_refused(monkeypatch: MonkeyPatch) -> None:
-    refused = raising(InputError("the extra `schedule`", found="none"))
-    monkeypatch.setattr("schedopt.solvers.portfolio.confirm", refused)
-    result = schedopt.solve(crowded(), confirm=True)
-    assert result.objective == 3
-    assert "confirm: found none; expected the extra `schedule`" in str(result.message)
 
 
 def test_solve_cautions_first_about_a_job_that_ends_late(tmp_path: Path) -> None:
@@ -53,30 +39,6 @@ def test_solve_cautions_first_about_a_job_that_ends_late(tmp_path: Path) -> None
     assert table["late"].to_list() == [0, 0, 2]
     paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
     assert schedopt.plan_table(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
-
-
-def test_reasons_call_a_job_that_fits_overlooked() -> None:
-    night = Instance(
-        name="room",
-        processors=2,
-        deadline=10,
-        jobs=(
-            Job(name="a", reward=5, stages=((8,),)),
-            Job(name="b", reward=4, stages=((8,),)),
-            Job(name="c", reward=3, stages=((4,),)),
-            Job(name="d", reward=0, stages=((1,),)),
-        ),
-    )
-    found = left_out(Selection(night), Selected(selected=("c",), demand=4, capacity=20, shares={}))
-    assert {name: (str(reason), reason.words) for name, reason in found.items()} == {
-        "a": ("overlooked", "there is room for it"),
-        "b": ("overlooked", "there is room for it"),
-        "d": ("outbid", "its reward is 0"),
-    }
-    planned = schedopt.solve(night, formulation="schedule")
-    assert planned.proven
-    assert str(reasons(night, planned)["c"]) == "outbid"
-    assert "no schedule with it earns more" in reasons(night, planned)["c"].words
 
 
 @given(st.data())
@@ -105,16 +67,6 @@ def test_fair_share_bounds_a_group_that_has_only_a_past(data: st.DataObject) -> 
         assert result.objective == best(night)
 
 
-def test_constraints_file_with_a_misspelt_group_is_refused(tmp_path: Path) -> None:
-    night, rules = tmp_path / "n.json", tmp_path / "rules.json"
-    jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": "light"}),)
-    schedopt.dump(msgspec.structs.replace(crowded(), jobs=jobs), night)
-    given = {"kind": "fair-share", "by": "team", "at_most": {"fx": 0.5}, "past": {"fy": 1}}
-    rules.write_text(json.dumps(given))
-    said = refused("solve", night, "--constraints", rules)
-    assert said.startswith(f"{rules}: constraints[0].at_most.fx: found 'fx'; expected a group of")
-
-
 def test_carried_rules_apply_to_a_night_without_the_group(tmp_path: Path) -> None:
     def made(team: str) -> Instance:
         jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": team}),)
@@ -127,18 +79,6 @@ def test_carried_rules_apply_to_a_night_without_the_group(tmp_path: Path) -> Non
     schedopt.dump(made("light"), tmp_path / "tuesday.json")
     said = run("solve", tmp_path / "tuesday.json", "--constraints", tmp_path / "rules.json")
     assert "1 of 1 selected" in said.stdout
-
-
-def test_solve_of_a_table_suggests_convert_and_plan(tmp_path: Path) -> None:
-    table = tmp_path / "jobs.csv"
-    table.write_text("name,reward,tasks\n")
-    said = refused("solve", table)
-    assert "expected an instance in JSON, as `schedopt convert jobs.csv --output made" in said
-    assert "`schedopt plan jobs.csv`" in said
-    assert "`schedopt plan example:farm.csv`" in refused("solve", "example:farm.csv")
-    options = ["--option", "processors=2", "--option", "deadline=10"]
-    said = refused("convert", table, *options, "-o", tmp_path / "n.json")
-    assert said.endswith("found none; expected a row for each job, below the titles")
 
 
 def rule(**memory: Any) -> schedopt.FairShare:
@@ -216,18 +156,3 @@ def test_carry_refuses_its_inputs_before_a_missing_output(
     run("solve", tmp_path / "n1.json", "-o", tmp_path / "r1.json")
     given = [tmp_path / word if "." in word and word != "1.5" else word for word in words]
     assert says in refused("carry", *given)
-
-
-@pytest.mark.parametrize(
-    ("memory", "says"),
-    [
-        ({"half_life": "soon"}, "nights"),
-        ({}, "half-life or a window"),
-        ({"window": 1.5}, "whole nights"),
-        ({"window": 2}, "a fair share, among"),
-    ],
-)
-def test_carry_refuses_a_wrong_memory(memory: dict[str, Any], says: str) -> None:
-    result = schedopt.solve(nights_of(1, 1)[0])
-    with pytest.raises(InputError, match=says):
-        schedopt.carry(result, **memory)

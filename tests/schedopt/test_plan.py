@@ -66,14 +66,6 @@ def test_plan_table_keeps_added_seats() -> None:
     assert plan_table(night, solve(night))["start"].to_list() == [0.0, 0.0]
 
 
-def test_plan_table_of_jobs_without_tasks_has_no_times() -> None:
-    jobs = (Job(name="a", reward=1, demand=3, critical_path=3),)
-    night = Instance(name="predicted", processors=1, deadline=9, jobs=jobs)
-    table = plan_table(night, solve(night))
-    assert table.columns == [*COLUMNS[:4], *COLUMNS[5:]]
-    assert table.row(0) == ("a", True, "", 1.0, None, None, None, None, 1)
-
-
 EVIL = ("=1+1", "@x", "+y", "-z", "'q", 'a"b,c', "<b>&", "job", "start", "\u202ex")
 
 

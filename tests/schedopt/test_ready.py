@@ -157,14 +157,3 @@ def test_ready_answers_numbers_beyond_64_bits() -> None:
     ]
     found = schedopt.ready(rows, {"r0": 73.0, "r1": 4.666666667}, ["g0", "g2"])
     assert (found.start, found.objectives, found.proven) == (("j0",), (4.0, 2e-9), True)
-
-
-def test_ready_returns_the_incumbent_at_the_time_limit() -> None:
-    rng = np.random.default_rng(1)
-    table = {"name": range(300), "p": rng.integers(1, 10**9, 300)} | {
-        f"r{i}": rng.integers(1, 10**6, 300) for i in range(6)
-    }
-    found = schedopt.ready(table, {f"r{i}": 10**7 for i in range(6)}, ["p"], time_limit=0)
-    assert found.start
-    assert found.objectives[0] <= found.bounds[0]
-    assert not found.proven

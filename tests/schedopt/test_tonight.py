@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from builders.cli import refused, run
 from builders.jobtable import FARM, csv
-from builders.refusals import refusal
 from typer.main import get_command
 
 import schedopt
@@ -126,38 +125,22 @@ def test_plan_has_a_flag_and_a_keyword_for_each_table_option() -> None:
         assert key == "name" or FLAGS.place(key) in flags
 
 
-def test_plan_names_a_wrong_keyword() -> None:
-    frame = pl.read_csv(FARM.encode())
-    with pytest.raises(TypeError, match="caps"):
-        schedopt.plan(frame, processors=2, caps={"team:fx": 0.4})  # type: ignore[call-arg]
-    said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="soon"))
-    assert said.startswith("until: found 'soon'")
-    said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="06:00"))
-    assert "expected seats={'houdini': 'N'}" in said
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--seats", "houdini=all"], "--seats houdini"),
         (["--seats", "mari=2"], "a column seats:mari"),
         (["--cap", "team:fx=0"], "--cap team:fx: found 0; expected a share above 0 and up to 1"),
-        (["--floor", "team:fx=1.1"], "--floor team:fx: found 1.1"),
-        (["--cap", "taem:fx=0.2"], "(did you mean 'team'?)"),
         (["--cap", "team:lightning=0.2"], "(did you mean 'lighting'?)"),
         (["--cap", "team:fx"], "--cap: found 'team:fx'; expected GROUPING:GROUP=SHARE"),
-        (["--capacity", "02:00=few"], "--capacity: found '02:00=few'"),
         (["--capacity", "02:00"], "--capacity: found '02:00'; expected TIME=N"),
         (["--from", "2026-11-22T20:00", "--until", "2026-11-22T19:00"], "a time after the start"),
         (["--until", "soon"], "--until: found 'soon'"),
-        (["--reward", "priority:urgent"], "--reward: found 'urgent'; expected words"),
         (["--reward", "priority:urgent=1"], "column 'priority': found"),
         (["--risk", "often"], "--risk: found 'often'"),
-        (["--template", "slurm"], "--template: found none; expected --output FILE.sh"),
         (["-o", "gone/plan.csv"], "expected a folder that exists"),
         (["-o", "plan.csv", "-o", "plan.csv"], "found plan.csv twice"),
         (["-o", "plan.xlsx"], "a name ending in .json, .json.gz, .csv, .parquet, .sh, .png"),
-        (["-o", "plan.sh", "--template", "slrum"], "--template: found 'slrum'"),
     ],
     ids=lambda words: "" if isinstance(words, str) else " ".join(words),
 )
@@ -169,30 +152,6 @@ def test_plan_refuses_wrong_flags_before_solving(words: list[str], said: str, jo
     if said.startswith("--seats h"):
         given = given[: given.index("--seats")] + WORDS
     assert said in refused("plan", jobs, *given, *words)
-
-
-def test_plan_names_the_flag_of_what_is_missing(jobs: Path, tmp_path: Path) -> None:
-    assert "expected --seats houdini=N" in refused("plan", jobs, *HOURS[:-2], *WORDS)
-    assert "--reward priority:urgent=8" in refused("plan", jobs, *HOURS)
-    assert "expected --processors 16" in refused("plan", jobs, *HOURS[2:], *WORDS)
-    assert "expected --until 8h" in refused("plan", jobs, *HOURS[:4], *WORDS)
-    assert "as --from 2026" in refused("plan", jobs, *HOURS[:2], *HOURS[4:], *WORDS)
-    said = run("plan", jobs, "--processors", "many", status=2).stderr
-    assert "'--processors': 'many' is not a valid int" in said
-    assert "another file than what is read" in refused("plan", jobs, *HOURS, "-o", jobs)
-    assert "a table of jobs: an instance" in refused("plan", "example:evening", "--processors", 3)
-    farm = tmp_path / "farm.json"
-    for text, said in (
-        ('{"untill": "06:00"}', "found key 'untill'; expected only keys of the format (did you"),
-        ('{"processors": "x"}', "processors: Expected `int | null`"),
-        ('{"constraints": [{"kind": "fair"}]}', "constraints[0]"),
-    ):
-        farm.write_text(text)
-        assert said in refused("plan", jobs, "--farm", farm)
-    rule = '{"kind": "fair-share", "by": "team", "at_most": {"roto": 0.1}, "name": "roto"}'
-    farm.write_text(f'{{"constraints": [{rule}]}}')
-    words = [*HOURS, *WORDS, "--farm", farm]
-    assert "no job tonight is of team roto" in run("plan", jobs, *words).stderr
 
 
 # --- exports of farm managers -------------------------------------------------------------------
@@ -243,25 +202,6 @@ def test_plan_of_an_export_and_again_from_its_farm_file(name: str, tmp_path: Pat
     assert "columns not used: " in done.stderr
     again = run("plan", table, "--farm", farm, "--json", "--time-limit", 60)
     assert msgspec.json.decode(again.stdout)["objective"] == document["objective"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--column", "Frames"], "--column: found 'Frames'; expected FIELD=TITLE"),
-        (["--column", "frame=Frames"], "--column frame: found 'frame'; expected a field (did you"),
-        (["--column", "frames=Frmaes"], "--column frames: found 'Frmaes'; expected a title"),
-        (["--where", "status=done"], "--where status: found 'done'; expected a value of the colu"),
-        (["--missing", "frame_time="], "--missing: found 'frame_time='; expected FIELD=VALUE"),
-        (["--keep", "Id"], "--keep: found 'Id'; expected a title of the table"),
-        (["--duplicates", "drop"], "--duplicates: found 'drop'; expected one of refuse, number"),
-        (["--from", "2027-03-28T02:30[Europe/Berlin]"], "--from: found '02:30'; expected a time"),
-        ([], "export-deadline.csv: line 11, column 'Avg Frame Render Time': found an empty cell"),
-    ],
-    ids=str,
-)
-def test_plan_refuses_wrong_flags_of_an_export(words: list[str], said: str) -> None:
-    assert said in refused("plan", EXPORTS / "export-deadline.csv", *NIGHT, *words)
 
 
 @pytest.mark.parametrize("key", ["Show:*", "show:*", "SHOW:tide"])
