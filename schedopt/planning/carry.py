@@ -107,14 +107,12 @@ def _night_of_plan(result: Result[Scheduled]) -> Usage:
     plan = PlanInHand.of(result)
     night_state = plan.night_state()
     night = machine_as_known(night_state)
-    used = {job.name: Fraction(0) for job in night.jobs}
-    for name, tasks in plan.tasks().items():
-        lengths = (as_written(task.end) - as_written(task.start) for task in tasks.values())
-        used[name] = night.jobs[night.index[name]].processors * sum(lengths, Fraction(0))
+    used, tasks = dict[str, Fraction](), plan.tasks()
     for job in night.jobs:
-        failed = night_state.progress[job.name].failed
-        lost = sum((as_written(end) - as_written(start) for start, end in failed), Fraction(0))
-        used[job.name] += job.processors * lost
+        spans = [(task.start, task.end) for task in tasks.get(job.name, {}).values()]
+        spans += night_state.progress[job.name].failed
+        lengths = (as_written(end) - as_written(start) for start, end in spans)
+        used[job.name] = job.processors * sum(lengths, Fraction(0))
     groups = {
         by: {
             group: sum((used[night.jobs[j].name] for j in members), Fraction(0))

@@ -133,11 +133,9 @@ class Progress:
             run = self.runs.pop(key)
             self.failed.append((run.start, max(run.start, min(run.end, at))))
 
-    def used(self, width: int, until: float | None = None) -> Fraction:
+    def used(self, width: int) -> Fraction:
         """Return the exact processor time of all runs and failed attempts."""
         spans = [*self.failed, *((run.start, run.end) for run in self.runs.values())]
-        if until is not None:
-            spans = [(start, min(end, until)) for start, end in spans if start < until]
         lengths = (as_written(end) - as_written(start) for start, end in spans)
         return width * sum(lengths, Fraction(0))
 

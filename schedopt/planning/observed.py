@@ -17,7 +17,6 @@ from schedopt.planning.history import (
     Run,
     Started,
     Waiting,
-    expect_task,
 )
 from schedopt.planning.moments import time_of_day
 from schedopt.planning.release import list_schedule, most_at_once
@@ -127,10 +126,6 @@ def observe(
 
 def _check_report(night: Instance, one: Observed, now: float) -> None:
     with at_place(one.place):
-        pick_name(one.job, night.index, "a job of the night")
-        pick_name(one.status, STATUSES, "a status")
-        if one.stage is not None:
-            expect_task(night.jobs[night.index[one.job]], one.stage, one.task)
         if one.pool:
             job = night.jobs[night.index[one.job]]
             pick_name(one.pool, night.machine.of_job(job), f"a pool of {one.job}")

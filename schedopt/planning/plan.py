@@ -35,6 +35,8 @@ from schedopt.solvers.result import Result
 
 EACH = "*"
 """In place of a group: each group of the grouping."""
+TIMING = 2.0
+"""Most seconds for the schedule of the jobs that are selected under risk."""
 Tell = Callable[[str], None]
 _TIME_OF_DAY = re.compile(r"\d?\d:\d\d(:\d\d)?", re.ASCII)
 
@@ -53,8 +55,6 @@ def plan(
     why: Sequence[str] = (),
     time_limit: float | None = None,
     tell: Tell | None = None,
-    timing: float = 2.0,
-    timed: float = 0.3,
 ) -> Tonight:
     """Return the plan of a table of jobs, or of an instance, on a farm.
 
@@ -80,9 +80,6 @@ def plan(
         Seconds for the plan, its explanation and these changes together.
     tell : callable, optional
         Called with lines about the table, such as the number of jobs.
-    timing, timed : float
-        Most seconds for the schedule of the jobs that are selected under risk, and the part of the
-        time limit that is kept for it.
     """
     if risk is not None and not is_measure(risk):
         raise InputError(AT_RISK["risk"].expected, found=quote(risk), place=names.place("risk"))
@@ -118,7 +115,7 @@ def plan(
     kind, began = "selection" if risk else "schedule", now()
     stages = 1 + explain + bool(why)
     seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
-    kept = min(timing, timed * seconds) if risk and seconds is not None else 0.0
+    kept = min(TIMING, 0.3 * seconds) if risk and seconds is not None else 0.0
     result = solve(
         night,
         formulation=kind,
@@ -132,8 +129,8 @@ def plan(
         result = with_changes(night, tonight, result, why, solve=solve, seconds=left)
     run = None
     if result.solution is not None:
-        left = timing if time_limit is None else max(0.0, time_limit - (now() - began))
-        run = schedule_chosen(night, result, solve, min(timing, left)) if risk else result
+        left = TIMING if time_limit is None else max(0.0, time_limit - (now() - began))
+        run = schedule_chosen(night, result, solve, min(TIMING, left)) if risk else result
         run = in_array_order(night, run)
     if not risk:
         result = run or result

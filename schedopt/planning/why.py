@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, inf
 
 from msgspec.structs import replace as with_fields
 
@@ -228,22 +228,11 @@ class _Search:
             self.with_job[c] = self._solve(c, Require(name=f"why {self.name}", jobs=(self.name,)))
         return self.with_job[c]
 
-    def _solve(
-        self,
-        c: int,
-        *more: Constraint,
-        first: float = 1 / 2,  # the part of the time that the first solve may take
-        further: float = 1 / 6,  # the same for each further solve
-        least: float = 0.5,  # seconds
-    ) -> Result:
-        limit = None
-        if self.seconds is not None:
-            left = self.seconds - (now() - self._began)
-            if left <= 0:
-                raise OutOfTimeError
-            limit = min(left, max(least, (further if c else first) * self.seconds))
-        if stopped():
+    def _solve(self, c: int, *more: Constraint) -> Result:
+        left = inf if self.seconds is None else self.seconds - (now() - self._began)
+        if left <= 0 or stopped():
             raise OutOfTimeError
+        limit = None if self.seconds is None else min(left, max(0.5, self.seconds / 4))
         night, rules = self.lever.change(c)
         return self._solve_night(
             night,
