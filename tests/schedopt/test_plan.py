@@ -9,9 +9,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, run
-from builders.effort import tried
 from builders.refusals import refusal
-from hypothesis import strategies as st
 
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Seats
@@ -97,29 +95,6 @@ def test_plan_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
     write(table, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
     assert "ending in .csv, .parquet" in str(refusal(write, table, tmp_path / "plan.xls"))
-
-
-@tried(40, st.data())
-def test_plan_table_times_equal_those_of_the_tasks(data: st.DataObject) -> None:
-    stage = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=4).map(tuple)
-    jobs = data.draw(st.lists(st.lists(stage, min_size=1, max_size=3).map(tuple), max_size=5))
-    night = Instance(
-        name="small",
-        processors=data.draw(st.integers(1, 4)),
-        deadline=12,
-        jobs=tuple(Job(name=f"j{i}", reward=i, stages=s) for i, s in enumerate(jobs)),
-    )
-    result = solve(night)
-    run = carried_out(night, result)
-    assert run is not None and not run.violations
-    table = plan_table(night, result, run)
-    for row in table.filter(pl.col("run")).to_dicts():
-        tasks = [task for task in run.solution.tasks if task.job == row["job"]]
-        assert row["start"] == min(task.start for task in tasks)
-        assert row["end"] == max(task.end for task in tasks)
-        moments = {task.start for task in tasks}
-        most = max(sum(task.start <= at < task.end for task in tasks) for at in moments)
-        assert row["processors"] == max(1, most)
 
 
 def test_solve_writes_a_plan_on_the_command_line(tmp_path: Path) -> None:

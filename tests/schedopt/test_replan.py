@@ -15,7 +15,6 @@ import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.pictures.plan import plan as draw_plan
 from schedopt.problems.summary import changes_table
 from schedopt.verbs import plan_table
 from schedopt.verbs.check import judged
@@ -429,13 +428,3 @@ def test_replan_reads_an_added_table_with_its_options(tmp_path: Path) -> None:
         schedopt.replan(plan, at=1, add=more)
     with pytest.raises(InputError, match="a table of jobs to add"):
         schedopt.replan(plan, at=1, column="name=Shot")
-
-
-def test_pictures_of_a_replanned_night_mark_its_time(tmp_path: Path) -> None:
-    plan: Any = schedopt.plan(night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),))))
-    more = pl.DataFrame({"name": ["c"], "reward": [1], "tasks": ["1x1"]})
-    new = schedopt.replan(plan, at=3, add=more)
-    of_jobs = draw_plan(new.whole, new.instance, new.replanned_at)
-    for figure in (of_jobs, schedopt.plot(new.result, instance=plan.instance)):
-        lines = {line.get_label(): line.get_xdata()[0] for line in figure.axes[0].lines}
-        assert lines["replanned"] == 3

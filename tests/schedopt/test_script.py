@@ -146,17 +146,6 @@ def test_opencue_template_waits_for_each_start(tmp_path: Path) -> None:
     assert [call[1] for call in calls] == ["-pause", "-priority"] * 2 + ["-unpause"] * 2
 
 
-@pytest.mark.parametrize(
-    "block", ['flock x sh -c "echo {{job}}"', "runuser -c {{job}} \\\\", "eval {{job}}"]
-)
-def test_template_is_not_parsed(block: str, tmp_path: Path) -> None:
-    path = tmp_path / "own.sh"
-    path.write_text(f"#: each job\n{block}\n#: end\n")
-    assert script(farm(["shot 1"]), path) == block.replace("{{job}}", "'shot 1'") + "\n"
-    with pytest.raises(InputError, match="letters, digits, spaces"):
-        script(farm(["a; touch here"]), path)
-
-
 @tried(60, name=st.text(min_size=1))
 def test_script_quotes_a_name_as_one_word_or_refuses_it(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -243,23 +232,6 @@ def test_instance_start_without_one_zone_is_refused(start: str) -> None:
     assert caught.value.place == "start"
 
 
-@pytest.mark.parametrize(
-    ("start", "deadline"),
-    [
-        ("2026-01-01T00:00Z", 1e9),
-        ("9999-12-31T23:00Z", 9),
-        ("9999-12-31T23:30-02:00", 9),
-        ("0001-01-01T00:00+02:00", 9),
-        ("0001-01-01T00:00[Europe/Berlin]", 9),
-    ],
-)
-def test_instance_times_outside_the_calendar_are_refused(start: str, deadline: float) -> None:
-    job = Job(name="a", reward=1, stages=((1.0,),))
-    with pytest.raises(InputError, match="from the year 1 to the year 9999") as caught:
-        Instance(name="n", processors=1, deadline=deadline, unit="h", jobs=(job,), start=start)
-    assert caught.value.place in ("start", "deadline")
-
-
 def read(path: Path) -> highspy.Highs:
     engine = highspy.Highs()
     engine.silent()
@@ -298,19 +270,3 @@ def test_model_file_keeps_hostile_names_apart(tmp_path: Path) -> None:
         assert len(set(engine.getLp().col_names_)) >= len(names)
         optima.append(engine.getInfo().objective_function_value)
     assert optima == pytest.approx([schedopt.solve(night).objective] * 2)
-
-
-@pytest.mark.parametrize(
-    ("what", "name", "said"),
-    [
-        ("example:night", "model.txt", "a name ending in .lp, .mps"),
-        ("example:fig3", "model.lp", "a linear formulation"),
-        ("example:night", "no/model.lp", "a folder that exists"),
-    ],
-)
-def test_model_file_that_cannot_be_written_is_refused(
-    tmp_path: Path, what: str, name: str, said: str
-) -> None:
-    done = run("solve", what, "--write", tmp_path / name, status=2)
-    assert said in done.stderr
-    assert list(tmp_path.iterdir()) == []
