@@ -121,7 +121,7 @@ def test_plan_has_a_flag_and_a_keyword_for_each_table_option() -> None:
     flags = {flag for one in command.commands["plan"].params for flag in one.opts}
     keywords = signature(schedopt.plan).parameters
     assert {f"{KEYWORDS.place(key)}" for key in jobtable.OPTIONS} - {"name"} <= {*keywords}
-    for key in (*jobtable.OPTIONS, *(key for key, _ in jobtable.PREFIXES.values())):
+    for key in (*jobtable.OPTIONS, *jobtable.PREFIXES):
         assert key == "name" or FLAGS.place(key) in flags
 
 
