@@ -26,10 +26,8 @@ from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.greedy import greedy_solution
-from schedopt.solvers.dssp.selection import BuildLimits
 from schedopt.solvers.dssp.selection.scenario_search import SHORT, ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
-from schedopt.solvers.portfolio import FALLBACK
 from schedopt.solvers.priced_core.dominance import DominanceParams
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
@@ -353,24 +351,3 @@ def test_season_without_time_has_a_greedy_solution() -> None:
     assert result.violations == ()
     assert 0 < result.objective <= result.bound
     assert result.termination == "time-limit"
-
-
-@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-def test_selection_with_too_many_rows_skips_engines(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
-    if name == "dssp/selection":
-        jobs = tuple(
-            msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs
-        )
-        season = msgspec.structs.replace(season, nights=1, jobs=jobs)
-    rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
-    best = solve(season, constraints=rules, threads=1, gap=0.01)
-    monkeypatch.setattr("schedopt.solvers.dssp.selection.BUILD_LIMITS", BuildLimits(0, 0, 0))
-    result = solve(season, constraints=rules, time_limit=5.0)
-    assert result.termination == "time-limit"
-    assert result.found_by == result.bounded_by == FALLBACK
-    assert result.violations == ()
-    assert result.objective <= best.bound
-    assert best.objective <= result.bound

@@ -4,8 +4,7 @@ Each processor is a bin whose capacity is the time until the deadline. The searc
 task that is left, places it on an empty processor, and tries the sets of other tasks that complete
 that processor while wasting no more time than the night can spare. Sets with few tasks come first,
 so that short tasks, which fit anywhere, remain for the last processors. The search restarts with
-another order of equally large sets when it has visited too many nodes. Where only a few sets fill a
-processor, choosing one set for each processor is a small exact cover, which CP-SAT solves.
+another order of equally large sets when it has visited too many nodes.
 
 Sources: Korf, *A New Algorithm for Optimal Bin Packing*, AAAI 2002, for bin completion; Akram,
 Maas, Sanders and Schreiber, arXiv 2405.15371, 2024, for the same idea on identical machines.
@@ -15,10 +14,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-
-from schedopt.instances.extras import installed
 
 Positions = tuple[int, ...]  # of items in a list
 
@@ -32,14 +30,6 @@ class BinCompletionParams:
     attempts : sequence of int
         Nodes of each attempt. The first attempt completes bins in the order in which sets are
         generated; the later ones prefer sets of few tasks and break ties at random.
-    cover_after : int
-        The attempt, counted from 0, after which the exact cover is tried.
-    patterns : int
-        Sets up to which the exact cover is tried.
-    items : int
-        Items in a bin, on average, up to which the exact cover is tried.
-    effort : float
-        Deterministic time that CP-SAT may spend on the exact cover.
     candidates : int
         Completions of one bin that the later attempts compare.
     bits : int
@@ -48,10 +38,6 @@ class BinCompletionParams:
     """
 
     attempts: Sequence[int] = (2_000, 10_000, 10_000, 40_000, 40_000)
-    cover_after: int = 2
-    patterns: int = 3_000
-    items: int = 6
-    effort: float = 1.0
     candidates: int = 60
     bits: int = 20_000_000
 
@@ -95,83 +81,12 @@ def pack(
     draw = random.Random(seed)  # noqa: S311
     order = sorted(range(len(sizes)), key=lambda i: -coarse[i])
     ordered = [coarse[i] for i in order]
-    found: list[list[int]] | None = None
     for attempt, nodes in enumerate(params.attempts):
         candidates = params.candidates if attempt else 0
-        try:
+        with suppress(_OutOfNodesError):
             found = _Search(ordered, room, bins, nodes, candidates, draw).run()
-            break
-        except _OutOfNodesError:
-            found = _cover(ordered, room, bins, params) if attempt == params.cover_after else None
-            if found:
-                break
-    return None if found is None else [[order[i] for i in one] for one in found]
-
-
-def _cover(
-    sizes: Sequence[int], capacity: int, bins: int, params: BinCompletionParams
-) -> list[list[int]] | None:
-    """Return a packing of sets that fill a bin, all of about the same number of items."""
-    if not installed("ortools") or len(sizes) > params.items * bins:
-        return None
-    from ortools.sat.python import cp_model
-
-    slack = capacity * bins - sum(sizes)
-    counts = range(len(sizes) // bins, -(-len(sizes) // bins) + 1)
-    patterns = list(islice(_patterns(sizes, capacity, slack, counts), params.patterns + 1))
-    if len(patterns) > params.patterns:
-        return None
-    model, rows = cp_model.CpModel(), [list[cp_model.IntVar]() for _ in sizes]
-    chosen = [model.new_bool_var("") for _ in patterns]
-    for variable, pattern in zip(chosen, patterns, strict=True):
-        for item in pattern:
-            rows[item].append(variable)
-    for row in rows:
-        model.add_exactly_one(row)
-    model.add(sum(chosen) <= bins)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = params.effort
-    solver.solve(model)
-    if solver.status_name() not in ("OPTIMAL", "FEASIBLE"):
-        return None
-    return [list(pattern) for x, pattern in zip(chosen, patterns, strict=True) if solver.value(x)]
-
-
-def _patterns(
-    sizes: Sequence[int], capacity: int, slack: int, counts: range
-) -> Iterator[Positions]:
-    """Yield each set of so many items that leaves at most ``slack`` of a bin's capacity.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        In decreasing order.
-    """
-    mask, last = (1 << (capacity + 1)) - 1, counts[-1]
-    # reachable[n][i]: sums of n items from position i on.
-    reachable = [[1] * (len(sizes) + 1)]
-    for _ in range(last):
-        sums = [0] * (len(sizes) + 1)
-        for i in range(len(sizes) - 1, -1, -1):
-            sums[i] = (sums[i + 1] | (reachable[-1][i + 1] << sizes[i])) & mask
-        reachable.append(sums)
-
-    def extend(i: int, n: int, room: int) -> Iterator[Positions]:
-        if n == 0:
-            yield ()
-            return
-        for k in range(i, len(sizes)):
-            if not _some_in(reachable[n][k], room - slack, room):
-                return
-            if sizes[k] <= room and _some_in(
-                reachable[n - 1][k + 1], room - sizes[k] - slack, room - sizes[k]
-            ):
-                for others in extend(k + 1, n - 1, room - sizes[k]):
-                    yield (k, *others)
-
-    for n in counts:
-        yield from extend(0, n, capacity)
+            return None if found is None else [[order[i] for i in one] for one in found]
+    return None
 
 
 @dataclass

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.dssp.base import integer_program
-from schedopt.instances.constraints import Forbid, Require
+from schedopt.instances.constraints import Require
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
+from schedopt.instances.dssp import Scheduled, bounding, bounding_rules
 from schedopt.solvers import portfolio
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.greedy import greedy_solution, knapsack_bound
+from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result, version
@@ -35,14 +35,8 @@ class ScheduleParams:
     ----------
     fills : tuple of float
         Planned utilizations of the selections from which the search starts.
-    rule_fills : tuple of float
-        The same under side constraints, where each selection is solved separately.
-    rule_seconds : float
-        Most seconds for each of these solves.
     bound_share, bound_seconds : float
         The fraction of the time limit for the bound, and the seconds without a time limit.
-    seconds_per_job : float
-        Seconds for each job that it takes to build the selection for the bound.
     seconds_per_task : float
         Seconds for each task that it takes to build the model for CP-SAT.
     search_share : float
@@ -58,11 +52,8 @@ class ScheduleParams:
     """
 
     fills: tuple[float, ...] = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
-    rule_fills: tuple[float, ...] = (0.97, 0.94, 0.88, 0.75)
-    rule_seconds: float = 2.0
     bound_share: float = 0.25
     bound_seconds: float = 20.0
-    seconds_per_job: float = 1e-4
     seconds_per_task: float = 3e-4
     search_share: float = 0.3
     moves: int = 8_000
@@ -163,44 +154,13 @@ def bounding_selection(model: Schedule) -> Selection:
 
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
-    """Solve the selection that bounds every schedule, or select all jobs if time is short."""
-    if bound_takes_too_long(model, limits) and (every := _all_jobs(model)) is not None:
-        return every
+    """Solve the selection that bounds every schedule."""
     selection = bounding_selection(model)
     seconds = PARAMS.bound_seconds
     if limits.time_limit is not None:
         seconds = PARAMS.bound_share * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     return portfolio.solve(selection, limits, fallback=lambda: greedy_solution(selection))
-
-
-def bound_takes_too_long(model: Schedule, limits: Limits) -> bool:
-    """Return True if building the selection takes longer than the time for the bound."""
-    if limits.time_limit is None:
-        return False
-    build = PARAMS.seconds_per_job * len(model.instance.jobs)
-    return build > PARAMS.bound_share * limits.time_limit
-
-
-def _all_jobs(model: Schedule) -> Result | None:
-    """Return the selection of all jobs, with a knapsack bound; None if it violates a rule."""
-    night = bounding(model.instance)
-    able = night.in_time.copy()
-    for rule in model.rules.values():
-        if isinstance(rule, Forbid):
-            able[[night.index[name] for name in rule.jobs]] = False
-    if not rule_checker(model)(able):
-        return None
-    return Result(
-        instance=night.name,
-        problem=model.problem,
-        formulation="selection",
-        termination="time-limit",
-        solution_status="feasible",
-        sense="maximize",
-        solution=selected(night, np.flatnonzero(able)),
-        bound=knapsack_bound(night, able),
-    )
 
 
 def _best_dispatched(
@@ -226,7 +186,7 @@ def _best_dispatched(
     if packed is not None:
         return packed
     required = _required_jobs(model)
-    starts = [*_shrinking_selections(model, relaxed), *_ruled_selections(model, run)]
+    starts = [*_shrinking_selections(model, relaxed)]
     keys = None if known is None else _starts_of_tasks(night, known)
     if known is not None:
         starts.insert(0, np.isin(night.names, known.selected))
@@ -345,30 +305,6 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
             mask[by_ratio[:count]] = True
             last = count
-            yield mask
-
-
-def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
-    """Yield the best selections for reduced capacities, if there are side constraints.
-
-    None is built after half of the time limit, or if building one takes too long.
-    """
-    from schedopt.formulations.dssp import Selection
-
-    night, limits = model.instance, run.limits
-    if not model.side_rows or bound_takes_too_long(model, limits):
-        return
-    limit = PARAMS.rule_seconds
-    if limits.time_limit is not None:
-        limit = min(limit, max(0.25, 0.04 * limits.time_limit))
-    for fill in PARAMS.rule_fills:
-        if limits.time_limit is not None and now() - run.began > limits.time_limit / 2:
-            return
-        selection = Selection(night, fill=fill).add(*model.added)
-        result = portfolio.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
-        if result.solution is not None:
-            mask = np.zeros(len(night.jobs), dtype=np.bool_)
-            mask[[night.index[name] for name in result.solution.selected]] = True
             yield mask
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING
 
 from schedopt.instances.extras import installed
@@ -14,39 +12,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Limits, Result
 
 
-@dataclass(frozen=True)
-class BuildLimits:
-    """Numbers of columns that can be modelled and searched within a time limit.
-
-    Attributes
-    ----------
-    columns : int
-        Columns under any time limit.
-    selection_columns : int
-        Columns of a selection for each second of the time limit.
-    season_columns : int
-        Columns of a season for the square root of each second: HiGHS examines pairs of them without
-        checking the clock.
-    """
-
-    columns: int = 20_000
-    selection_columns: int = 50_000
-    season_columns: int = 11_000
-
-
-BUILD_LIMITS = BuildLimits()
-
 _EXACT = "the optimum or infeasibility, in integers"
-
-
-def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
-    """Return True if the model can be built and searched within the time limit."""
-    limit, build = limits.time_limit, BUILD_LIMITS
-    if limit is None:
-        return True
-    several = model.columns.several
-    most = build.season_columns * sqrt(limit) if several else build.selection_columns * limit
-    return model.width <= max(build.columns, most)
 
 
 class ScenarioEngine(Engine["Selection"]):
@@ -112,10 +78,6 @@ class PricedCoreEngine(Engine):
     def accepts(self, model: Selection | Season) -> bool:
         """Return True for an unchanged model with certain run times."""
         return not (model.sample or model.changed)
-
-    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
-        """Return True if there is time to build the model."""
-        return fits_time_limit(model, limits)
 
     def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
         """Solve by row prices, reduced-cost fixing, and a search of the core."""
@@ -189,10 +151,6 @@ class DeclaredSelection(Engine):
     description = "any linear model, as declared in Pyomo, with native changes"
     proves = "the optimum within the tolerances of HiGHS"
     confirmed_by = "branch-and-bound"
-
-    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
-        """Return True for a changed model, or if there is time to build the model."""
-        return model.changed or fits_time_limit(model, limits)
 
     def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
         """Solve the Pyomo model with HiGHS."""
