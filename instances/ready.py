@@ -48,13 +48,21 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
         with at_place(file=source):
             return read_jobs(read_bytes(source), columns, resources)
     if isinstance(source, bytes):
-        names, numbers = _of_text(source, columns)
+        table = _of_text(source)
     elif isinstance(source, Mapping) or hasattr(source, "columns"):
-        names, numbers = _of_frame(source, columns)
+        table = source
     elif isinstance(source, Iterable):
-        names, numbers = _of_rows(source, columns)
+        table = _of_rows(source, columns)
     else:
         raise InputError("a table of ready jobs", found=type(source).__name__)
+    titles = [str(title) for title in getattr(table, "columns", table)]
+    for wanted in (NAME, *columns):
+        if titles.count(wanted) != 1:
+            known = listing(titles) + suggestion(wanted, titles)
+            found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
+            raise InputError(f"one column {quote(wanted)}", found=f"{found}{known}", place="header")
+    names = list(map(str, table[NAME]))
+    numbers = np.array([_column(table[column], column, names) for column in columns])
     for column, values in zip(columns, numbers, strict=True):
         wrong = ~np.isfinite(values) | ((values < 0) & (column in resources))
         if wrong.any():
@@ -68,15 +76,14 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
     return ReadyJobs(names, numbers)
 
 
-def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Return names and numbers, shape (columns, jobs), of a CSV or of JSON lines."""
+def _of_text(data: bytes) -> Any:
+    """Return the columns of a CSV or of JSON lines."""
     text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
     if text.lstrip().startswith("{"):
-        return _of_rows(_lines(text), columns)
+        return _of_rows(_lines(text), ())
     table = read_csv(text.encode())
-    name, *at = _positions(table.titles, columns)
-    cells = [[_number(row[i], place) for place, row in table.rows] for i in at]
-    return [row[name] for _, row in table.rows], np.array(cells, dtype=float)
+    titles = [title if table.titles.count(title) == 1 else "" for title in table.titles]
+    return {title: [row[i] for _, row in table.rows] for i, title in enumerate(titles)}
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
@@ -90,64 +97,40 @@ def _lines(text: str) -> Iterable[Mapping[str, object]]:
                 raise InputError(expected, found=str(error), place=f"line {number}") from None
 
 
-def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
-    """Return the positions of the name column and of each column of numbers."""
-    for wanted in (NAME, *columns):
-        if titles.count(wanted) != 1:
-            known = listing(titles) + suggestion(wanted, titles)
-            found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
-            raise InputError(f"one column {quote(wanted)}", found=f"{found}{known}", place="header")
-    return [titles.index(wanted) for wanted in (NAME, *columns)]
-
-
-def _number(cell: object, place: str) -> float:
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
-        return 0.0
-    try:
-        if not isinstance(cell, bool):
-            return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError("a number", found=quote(cell), place=place)
-
-
-def _of_frame(source: Any, columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Return names and numbers of a frame, or of a mapping of columns."""
-    _positions([str(title) for title in getattr(source, "columns", source)], columns)
-    names = [str(name) for name in source[NAME]]
-    return names, np.array([_column(source[key], key, len(names)) for key in columns])
-
-
-def _column(values: Any, column: str, count: int) -> Floats:
-    """Return a column as floats, with 0 for missing cells."""
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        places = (f"{column}, row {i + 1}" for i in range(len(values)))
-        numbers = np.array(list(map(_number, values, places)))
-    if numbers.shape != (count,):
-        raise InputError(
-            f"{count} cells, as in column {NAME}", found=str(numbers.size), place=column
-        )
-    return np.where(np.isnan(numbers), 0.0, numbers)
-
-
-def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Return names and numbers of rows; each column must be in at least one row."""
+def _of_rows(source: Iterable[object], columns: Sequence[str]) -> dict[str, list[object]]:
+    """Return the columns of rows; each column must be in at least one row."""
     rows = list[Mapping[str, object]]()
     for i, row in enumerate(source):
         if not isinstance(row, Mapping) or NAME not in row:
             raise InputError("an object with a name", found=quote(row), place=f"row {i + 1}")
         rows.append(row)
-    names = [str(row[NAME]) for row in rows]
-    for column in columns if rows else ():
-        if not any(column in row for row in rows):
-            raise InputError(f"a column {quote(column)}", found="none")
-    cells = [
-        [_number(row.get(c), f"job {quote(n)}, {c}") for n, row in zip(names, rows, strict=True)]
-        for c in columns
-    ]
-    return names, np.array(cells, dtype=float)
+    titles = dict.fromkeys(title for row in rows for title in row) or (NAME, *columns)
+    return {str(title): [row.get(title) for row in rows] for title in titles}
+
+
+def _column(values: Any, column: str, names: Sequence[str]) -> Floats:
+    """Return a column as floats, with 0 for missing and empty cells."""
+    numbers: Floats
+    try:
+        numbers = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.array([_number(v, n, column) for v, n in zip(values, names, strict=False)])
+    if numbers.shape != (len(names),):
+        expected = f"{len(names)} cells, as in column {NAME}"
+        raise InputError(expected, found=str(numbers.size), place=column)
+    missing = [i for i in np.flatnonzero(np.isnan(numbers)) if not isinstance(values[int(i)], str)]
+    numbers[missing] = 0.0
+    return numbers
+
+
+def _number(cell: object, name: str, column: str) -> float:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return 0.0
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        place = f"job {quote(name)}, {column}"
+        raise InputError("a number", found=quote(cell), place=place) from None
 
 
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from schedopt.instances.csv_text import unescape_cell
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.tables import Column, Source, TextTable
-from schedopt.instances.times import NUMBER, Dates
+from schedopt.instances.times import Dates
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
@@ -158,27 +158,21 @@ def read_starts(source: Source, names: Sequence[str], column: str) -> list[float
     """
     with at_place(file=source if isinstance(source, str | Path) else None):
         table = TextTable.read(source)
-        start = Column("start" if "start" in table.titles else column, needed=True)
+        start = Column("start" if "start" in table.titles else column, "number", None, needed=True)
         declared = list(table.declared((Column("job", needed=True), start), "starts", others=True))
         count = len(names)
         rows = [str(row) for row in range(count)]
         named = {unescape_cell(row.text("job")) for row in declared}
-        has_names = list(names) != rows
-        by_name = has_names and (named != set(rows) or set(names) == set(rows))
+        by_name = named != set(rows) or set(names) == set(rows)
         rows_by_name = {name: row for row, name in enumerate(names if by_name else rows)}
         starts: dict[int, float] = {}
         for row in declared:
             job = rows_by_name.get(unescape_cell(row.text("job")))
             if job is None:
-                raise row.wrong(
-                    "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"
-                )
+                raise row.wrong("job", f"a job's name, or its row from 0 to {count - 1}")
             if job in starts:
                 raise row.wrong("job", "one row for each job")
-            text = row.text(start.name)  # with as many digits as simulators like to print
-            starts[job] = float(text) if NUMBER.fullmatch(text) else inf
-            if not isfinite(starts[job]):
-                raise row.wrong(start.name, "a finite number")
+            starts[job] = row.value(start)
         if missing := [job for job, row in rows_by_name.items() if row not in starts]:
             found = f"{len(starts)}, without job {quote(missing[0])}"
             raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")

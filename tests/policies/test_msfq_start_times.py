@@ -359,7 +359,7 @@ BAD = [
     (
         *bad("0,0\n1,10\n2,1\n3,29\n5,9"),
         "line 6, column 'job'",
-        "found '5'; expected a row from 0 to 4",
+        "found '5'; expected a job's name, or its row from 0 to 4",
     ),
     (
         *bad("0,0\n1,ten\n2,1\n3,29\n4,9"),

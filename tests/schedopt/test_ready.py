@@ -62,11 +62,11 @@ def test_ready_refuses_repeated_names_in_large_tables() -> None:
     [
         ("name,cores\na,1\n", "found none (one of 'name', 'cores'); expected one column 'p'"),
         ("name,p,cores\na,1,-2\n", "job 'a', cores: found -2.0; expected a number >= 0"),
-        ("name,p,cores\na,1,two\n", "line 2: found 'two'; expected a number"),
+        ("name,p,cores\na,1,two\n", "job 'a', cores: found 'two'; expected a number"),
         ("name,p,cores\na,1,2\na,1,2\n", "column 'name': found 'a' twice; expected each name once"),
         ("name,p,cores\na,1,nan\n", "job 'a', cores: found nan; expected a number >= 0"),
         ("name,p,cores\na,1\n", "line 2: found 2; expected 3 cells, as in the header"),
-        ('{"name": "a", "p": 1}\n', "found none; expected a column 'cores'"),
+        ('{"name": "a", "p": 1}\n', "found none (one of 'name', 'p'); expected one column 'cores'"),
         ('{"name": "a", "p": 1,\n', "line 1"),
     ],
 )
