@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp.columns import FIELDS, PREFIXED, done_of, frame_count, licences_of
+from schedopt.instances.dssp.columns import FIELDS, PREFIXED, done_of, frame_count
 from schedopt.instances.dssp.jobrows import with_points
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError, TableError
@@ -118,12 +118,6 @@ def test_export_title_gives_the_unit_of_numbers(tmp_path: Path, title: str) -> N
     assert stages(text, tmp_path, unit="h")[0] == pytest.approx((90.5 / 3600,) * 3, rel=1e-15)
 
 
-def test_export_numbers_are_in_the_unit_of_the_instance(tmp_path: Path) -> None:
-    text = "name,reward,n,t\na,1,3,2\n"
-    asked = {"column:frames": "N", "column:frame_time": "T"}
-    assert stages(text, tmp_path, unit="m", **asked) == ((2.0, 2.0, 2.0),)
-
-
 def test_export_titles_are_recognized(tmp_path: Path) -> None:
     night, lines = told(tmp_path, DEADLINE, keep="Task Count", **{"seats:houdini": 3})
     a, b = night.jobs
@@ -167,12 +161,6 @@ def test_export_job_does_not_wait_for_a_completed_one(tmp_path: Path) -> None:
     night = table(tmp_path, text, **{"where:status": "queued", "seats:x": 2})
     assert [(job.name, job.after) for job in night.jobs] == [("b", ())]
     assert night.constraints == (Seats(name="x", capacity=2, use={"b": 1}),)
-
-
-def test_export_job_does_not_wait_for_a_done_one(tmp_path: Path) -> None:
-    text = "name,reward,tasks,done,after\na,1,2x1m,2,\nb,1,1m,,a\n"
-    (job,) = table(tmp_path, text).jobs
-    assert (job.name, job.after) == ("b", ())
 
 
 def test_export_duplicates_are_numbered(tmp_path: Path) -> None:
@@ -237,12 +225,6 @@ def test_with_points_reads_numbers_by_the_delimiter(text: str, delimiter: str, r
     assert with_points([text], delimiter) == [read]
 
 
-def test_with_points_reads_thousands_beside_decimal_commas() -> None:
-    assert with_points(["1.234", "0,5"], ";") == ["1234", "0.5"]
-    assert with_points(["1.234", "0.5"], ";") == ["1.234", "0.5"]
-    assert with_points(["4x1,5h", "1x2,3x4,5"], ";", stages=True) == ["4x1.5h", "1x2,3x4.5"]
-
-
 def test_export_of_squeue_is_read(tmp_path: Path) -> None:
     text = "NAME|CPUS|TIME_LIMIT|PRIORITY|STATE\nsim|2|1-02:00:00|4294|PENDING\n"
     text += "mesh|1|00:30:00|17|RUNNING\n"
@@ -267,13 +249,6 @@ def test_export_frame_times_are_minutes_where_one_cannot_be_hours(
     assert tuple(job.stages for job in table(tmp_path, text).jobs) == tuple(
         ((length,),) for length in seconds
     )
-
-
-def test_export_refuses_an_ambiguous_frame_time(tmp_path: Path) -> None:
-    text = "name,reward,frames,frame_time\na,1,1,15:30\n"
-    said = str(refusal(table, tmp_path, text))
-    assert "expected 0:15:30 for minutes and seconds, or 15:30:00 for hours and minutes" in said
-    assert said.count("line 2") == 1
 
 
 @pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])
@@ -321,29 +296,6 @@ def test_export_in_an_encoding_of_windows_is_read_with_a_note(
     night = convert(path, processors=2, deadline="9h", tell=lines.append)
     assert night.jobs[0].name == "Stürmisch"
     assert f"the file is not in UTF-8: it is read as {name}" in lines
-
-
-@given(st.text("0123456789-+x:,;. %/ah\u00a0'é", max_size=20), st.sampled_from(",;"))
-def test_export_cells_are_read_or_refused(text: str, delimiter: str) -> None:
-    (cell,) = with_points([text], delimiter)
-    for read in (frame_count, done_of, licences_of):
-        try:
-            read(cell)
-        except InputError:
-            continue
-
-
-@pytest.mark.parametrize(
-    ("text", "held"),
-    [
-        ("houdini", {"houdini": 1}),
-        ("houdini;nuke:2", {"houdini": 1, "nuke": 2}),
-        ("houdini, nuke = 2;", {"houdini": 1, "nuke": 2}),
-        ("nuke:0", {}),
-    ],
-)
-def test_licences_of_reads_a_cell(text: str, held: dict[str, int]) -> None:
-    assert licences_of(text) == held
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from builders.refusals import refusal
 import schedopt
 from schedopt.instances import files, schema
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
+from schedopt.instances.dssp.generators import GENERATORS, render_season
 from schedopt.instances.examples import examples, find_example, locate, tables
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.protocol import problem_name
@@ -145,33 +145,6 @@ def test_render_season_fits_the_facts_of_the_paper(seasons: list[list[Instance]]
     assert (hours > 14_300).sum(axis=1).mean() == pytest.approx(18, abs=3)
     # The trace has 32: its nights lie closer together just above the capacity than ours do.
     assert 20 <= (hours > 13_000).sum(axis=1).mean() <= 32
-
-
-def test_render_season_priorities_and_teams(seasons: list[list[Instance]]) -> None:
-    jobs = [job for season in seasons for night in season for job in night.jobs]
-    priorities = np.array([job.priority for job in jobs])
-    assert priorities.min() == 0
-    assert priorities.max() == 499
-    assert (priorities == np.floor(priorities)).all()
-    assert priorities.mean() == pytest.approx(249.5, abs=5)
-    teams = [job.groups["team"] for job in jobs]
-    by_rank = [teams.count(team) for team in TEAMS]
-    assert sum(by_rank) == len(jobs)
-    assert by_rank == sorted(by_rank, reverse=True)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_knapsack_generators_have_one_processor(name: str) -> None:
-    instance = GENERATORS[name](6, jobs=400, range=100, fraction=0.3)
-    weights = instance.demands
-    assert instance.processors == 1
-    assert instance.deadline == np.floor(0.3 * weights.sum())
-    assert (weights == instance.critical_paths).all()
-    assert (weights == np.floor(weights)).all()
-    assert (weights.min(), weights.max()) == (1, 100)
-    assert instance.groups == {}
-    grouped = GENERATORS[name](6, jobs=400, groups=5)
-    assert sorted(grouped.groups["team"]) == [f"team-{k:02d}" for k in range(1, 6)]
 
 
 def test_knapsack_generators_follow_pisinger() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from schedopt.instances import files
 from schedopt.instances.decimals import Whole, as_written, lowest
 from schedopt.instances.dssp import Instance
-from schedopt.instances.hesrpt import Job
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
 
@@ -63,7 +62,3 @@ def test_parse_reads_numbers_as_python(text: str) -> None:
     assert night.jobs[0].stages is not None
     assert night.jobs[0].stages[0][1] == float(text)
     assert files.parse(files.encode(night)) == night
-
-
-def test_job_size_becomes_a_float() -> None:
-    assert Job(name="a", size=2**53 + 1).size == float(2**53 + 1)

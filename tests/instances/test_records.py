@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
 from schedopt.instances.epoch import Epoch, Partitioned, even_shares, fits, partitioned
 from schedopt.instances.epoch.generators import GENERATORS
-from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Whole
 
 
@@ -73,12 +71,6 @@ def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
     assert selected.selected == ("a",)
     assert (selected.demand, selected.capacity) == (5.0, 20.0)
     assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}
-
-
-def test_instance_refuses_a_name_equal_to_a_default_constraint_name() -> None:
-    with pytest.raises(InputError) as caught:
-        night(job("a"), constraints=(Require(name="require[1]", jobs=("a",)), Require(jobs=("a",))))
-    assert caught.value.place == "constraints[1].name"
 
 
 # --- rewards of section 5.1 --------------------------------------------------------------------

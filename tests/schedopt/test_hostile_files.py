@@ -97,8 +97,6 @@ def test_bench_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
 
 # --- what is beyond all measure ---------------------------------------------------------------
 
-DIGITS = "9" * 5000
-
 
 @pytest.mark.parametrize("verb", ["solve", "bench", "summary", "plot", "check", "convert"])
 def test_verbs_refuse_impossible_paths(verb: str, tmp_path: Path) -> None:
@@ -107,26 +105,6 @@ def test_verbs_refuse_impossible_paths(verb: str, tmp_path: Path) -> None:
         more = ["-o", tmp_path / "p.png"] if verb == "plot" else []
         message = refused(verb, *words, *more)
         assert len(message) < 80 * 24
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["generate", "epoch", "--option", f"nodes={DIGITS}"],
-        ["generate", "msfq", "--option", f"servers={'9' * 400}"],
-        ["solve", SHOTS, "--seed", "9" * 400],
-        ["solve", SHOTS, "--threads", "100000"],
-        ["solve", SHOTS, "--option", f"fill={'9' * 400}"],
-        ["bench", SHOTS, "--jobs", "9" * 400],
-        ["bench", SHOTS, "--seed", "9" * 400],
-        ["bench", "--generate", f"dssp/uncorrelated,jobs={'9' * 400}"],
-        ["bench", "--generate", f"dssp/uncorrelated,seeds=1-{'9' * 5000}"],
-        ["bench", "--generate", f"dssp/uncorrelated,seed={'9' * 5000}"],
-    ],
-    ids=lambda words: " ".join(map(str, words))[:60],
-)
-def test_flags_refuse_numbers_of_thousands_of_digits(words: list[object]) -> None:
-    assert len(refused(*words)) < 80 * 24
 
 
 BUNDLED = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")

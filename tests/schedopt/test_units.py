@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.effort import examples, tried
+from builders.effort import tried
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -51,31 +51,6 @@ def test_plan_proves_the_same_optimum_in_every_unit(
     tmp_path: Path, unit: str, table: str, farm: dict[str, Any], optimum: int
 ) -> None:
     assert judged(planned(tmp_path, table, unit, **farm)) == ("optimal", optimum, optimum)
-
-
-def a_table(draw: random.Random) -> str:
-    """Return a table of two to seven jobs whose tasks take 5 to 50 minutes."""
-
-    def stage() -> str:
-        return f"{draw.randint(1, 3)}x{5 * draw.randint(1, 10)}m"
-
-    rows = [
-        f"j{i},{draw.randint(1, 5)},{'; '.join(stage() for _ in range(draw.randint(1, 2)))},"
-        f"{draw.choice(['', '1h', '15m', '40m', '50m'])}"
-        for i in range(draw.randint(2, 7))
-    ]
-    return "\n".join(["name,reward,tasks,deadline", *rows])
-
-
-@pytest.mark.parametrize("seed", range(examples(300)))
-def test_plan_proves_the_same_optimum_in_hours_and_seconds(seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)  # noqa: S311
-    table, farm = a_table(draw), {"processors": draw.randint(1, 3)}
-    if draw.random() < 0.5:
-        farm["capacity"] = {"10m": draw.randint(1, 3)}
-    hours, seconds = (judged(planned(tmp_path, table, unit, **farm)) for unit in "hs")
-    assert hours == seconds
-    assert hours[0] == "optimal"
 
 
 PARTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=3), min_size=1, max_size=2)
