@@ -12,8 +12,8 @@ from typing import Any
 ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Control characters, which act on a terminal and are never printed."""
 
-MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
-"""Characters of each part of a message: together less than a screen of 80 by 24."""
+MOST_PLACE = 200
+"""Characters of a place in a message."""
 
 MOST_ERRORS = 10
 """Errors of one file that are told at once."""
@@ -63,12 +63,12 @@ class InputError(ValueError):
     @property
     def problem(self) -> str:
         """What was found and what was expected, in one sentence."""
-        found = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
-        return f"{found}expected {shorten(self.expected, MOST_EXPECTED)}"
+        found = f"found {printable(self.found)}; " if self.found else ""
+        return f"{found}expected {printable(self.expected)}"
 
     def __str__(self) -> str:
-        parts = [shorten(self.file or "", MOST_FILE), self.parameter]
-        parts.append(shorten(self.place, MOST_PLACE))
+        place = self.place if len(self.place) <= MOST_PLACE else f"{self.place[:MOST_PLACE]}..."
+        parts = [printable(self.file or ""), self.parameter, printable(place)]
         return ": ".join([*filter(None, parts), self.problem])
 
 
@@ -78,7 +78,7 @@ class FormatError(InputError):
     @property
     def problem(self) -> str:
         """The library's message."""
-        return shorten(self.expected, MOST_EXPECTED)
+        return printable(self.expected)
 
 
 class TableError(InputError):
@@ -156,15 +156,6 @@ def at_parameter(name: str) -> Iterator[None]:
 def printable(text: str) -> str:
     r"""Return a one-line text without control characters: ESC becomes ``\x1b``."""
     return re.sub(ACTING, lambda found: repr(found[0])[1:-1], text)
-
-
-def shorten(text: str, most: int) -> str:
-    """Return a printable text of at most ``most`` characters, without its middle if too long."""
-    text = printable(text)
-    if len(text) <= most:
-        return text
-    head = (most - 3) * 2 // 3
-    return f"{text[:head]}...{text[head + 3 - most :]}"
 
 
 def join_places(outer: str, inner: str) -> str:

@@ -1,7 +1,6 @@
 """Zip files of the archive; packing the same files gives the same bytes."""
 
 import hashlib
-import re
 import threading
 import zipfile
 import zlib
@@ -12,14 +11,11 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
 
-LARGEST = 256 * 2**20
-"""The largest file of a set that is unpacked, in bytes."""
 NEVER = (1980, 1, 1, 0, 0, 0)
 """The time that a zip file gives for each of its files: it has no other meaning."""
-_NAME = re.compile(r"(?:[a-z]+/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 _unpacking = threading.Lock()
 
 
@@ -33,8 +29,6 @@ def read(packed: Path, name: str) -> bytes:
     """Return the contents of one file in a zip file; `InputError` if it is missing or damaged."""
     with _opened(packed) as zipped:
         pick_name(name, zipped.namelist(), f"a file of {packed.stem}")
-        if zipped.getinfo(name).file_size > LARGEST:
-            raise InputError(f"at most {LARGEST:,} bytes", found="more", place=name)
         return zipped.read(name)
 
 
@@ -45,18 +39,10 @@ def unpack(packed: Path, start: str) -> Path:
     """
     whole = hashlib.sha256(str(packed.resolve()).encode()).hexdigest()
     folder = Path(_folder().name) / whole[:8] / packed.stem  # archives may have equal names
-    with _unpacking:
-        for name in names(packed):
-            if not name.startswith(start):
-                continue
-            if not _NAME.fullmatch(name):
-                raise InputError(
-                    "files named FILE or FOLDER/FILE", found=quote(name), file=str(packed)
-                )
-            path, data = folder / name, read(packed, name)
-            if not path.exists() or path.read_bytes() != data:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+    with _unpacking, _opened(packed) as zipped:
+        for name in zipped.namelist():
+            if name.startswith(start) and not (folder / name).exists():
+                zipped.extract(name, folder)
     return folder
 
 

@@ -234,12 +234,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
-        stated = self.column("demand")
-        if not np.isnan(stated).any():
-            return stated
-        return self._floats(
-            job.planned_demand if job.demand is None else job.demand for job in self.jobs
-        )
+        return self._floats(job.planned_demand for job in self.jobs)
 
     @cached_property
     def critical_paths(self) -> Floats:
@@ -301,14 +296,12 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """
         if self.features:
             return self._in_time_alone()
-        paths = self.planned.paths
-        within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
-        if not self.windowed:
-            return within
-        for j in np.flatnonzero((self.releases > 0) | (self.deadlines != self.deadline)):
-            length = as_written(self.deadlines[j]) - as_written(self.releases[j])
-            within[j] = Fraction(int(paths.numbers[j]), paths.scale) <= length
-        return within
+        lengths = map(as_written, self.deadlines.tolist()), map(as_written, self.releases.tolist())
+        within = (
+            path <= due - release
+            for path, due, release in zip(self.planned.paths.fractions, *lengths, strict=True)
+        )
+        return np.fromiter(within, np.bool_, len(self.jobs))
 
     def capacity(self, fill: float = 1.0) -> float:
         """Return r·P·D, the processor time available to a selection (equation 2)."""

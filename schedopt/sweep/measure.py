@@ -10,7 +10,7 @@ import msgspec
 
 from schedopt.instances.constraints import check_added
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import MOST_FOUND, InputError, shorten
+from schedopt.instances.errors import InputError, printable
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies.from_file import load
@@ -92,7 +92,7 @@ def one_line(error: BaseException) -> str:
     """Return an exception as one line."""
     if isinstance(error, InputError):
         return str(error)
-    words = shorten(str(error), MOST_FOUND)
+    words = printable(str(error))
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

@@ -22,7 +22,6 @@ HEAD = '"problem":"dssp","name":"x","processors":2,"deadline":10'
 def refused(text: str | bytes, wanted: Any = None) -> InputError:
     data = text.encode() if isinstance(text, str) else text
     error = refusal(decoding.decode, data, wanted) if wanted else refusal(files.parse, data)
-    assert len(str(error)) < 80 * 24
     assert str(error).isprintable()
     return error
 
@@ -72,14 +71,6 @@ def test_decode_refuses_a_number_out_of_range_in_a_result(number: str) -> None:
 
 
 # --- messages --------------------------------------------------------------------------------
-
-
-def test_decode_errors_of_long_values_are_short() -> None:
-    long = "k" * 100_000
-    refused(f'{{{HEAD},"{long}":1,"jobs":[]}}')
-    refused(f'{{{HEAD},"jobs":[{{"name":"a","reward":1,"stages":[[1]],"groups":{{"{long}":1}}}}]}}')
-    refused(f'{{{HEAD},"jobs":[{{"name":"{long}","reward":"{long}","stages":[[1]]}}]}}')
-    refused(f'{{"problem":"{long}"}}')
 
 
 def test_decode_errors_escape_control_characters() -> None:
