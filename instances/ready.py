@@ -112,7 +112,7 @@ def _column(values: Any, column: str, names: Sequence[str]) -> Floats:
     """Return a column as floats, with 0 for missing and empty cells."""
     numbers: Floats
     try:
-        numbers = np.array(values, dtype=float)
+        numbers = np.array(list(map(float, values)) if isinstance(values, list) else values, float)
     except (TypeError, ValueError, OverflowError):
         numbers = np.array([_number(v, n, column) for v, n in zip(values, names, strict=False)])
     if numbers.shape != (len(names),):
