@@ -90,15 +90,9 @@ def test_read_trace_keeps_the_order(tmp_path: Path) -> None:
         ("time,need,size\n1,1,1\n0.5,1,1\n", "line 3: found 0.5; expected no time before 1"),
         ("time,need,size\nnan,1,1\n", "column 'time': found 'nan'; expected a finite number"),
         ("time,need,size\n1,3,1\n", "the need of a class"),
-        ("time,need,size\n1,1.5,1\n", "the need of a class"),
-        ("time,need,size\n1,inf,1\n", "column 'need': found 'inf'; expected a finite number"),
         ("time,need,size\n1,1,-1\n", "a finite size > 0"),
-        ("time,need,size\n1,1," + "9" * 140_000 + "\n", "line 2: found field larger than"),
-        ("time,need,size" + "x" * 140_000 + "\n", "line 1: found field larger than"),
         ("time,need,size\n1,1\n", "3 cells, as in the header"),
-        ("time,size\n1,1\n", "expected a column 'need' of traces"),
         ("time,need,size\n", "at least one job"),
-        ("", "a header"),
     ],
 )
 def test_read_trace_refuses_bad_lines(tmp_path: Path, text: str, says: str) -> None:
@@ -232,12 +226,8 @@ def test_convert_swf_to_a_season(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({}, "one of dssp, msfq"),
-        ({"problem": "hesrpt"}, "found 'hesrpt'; expected one of dssp, msfq"),
         ({"problem": "dssp"}, "option 'deadline'"),
-        ({"problem": "dssp", "deadline": 1, "reward": "best"}, "one of linear, size, banded"),
         ({"problem": "msfq", "needs": "some"}, "one of exact, powers"),
-        ({"problem": "msfq", "trace": "t.txt"}, "a .csv to write"),
-        ({"problem": "msfq", "trace": "no/such/t.csv"}, "a place to write to"),
         ({"problem": "msfq", "start": 20, "end": 30}, "a window with jobs in it"),
     ],
 )

@@ -140,6 +140,36 @@ class Static:
             self.turn, self.handing = following, False
 
 
+class Authors:
+    """Static Quickswap of its authors: a class starts at the event after its turn has come."""
+
+    def __init__(self, handover: str) -> None:
+        self.turn, self.seen = 6, -1
+
+    def passes(self, now: Now) -> bool:
+        """Return True if no other class runs, and a slot of this one is idle."""
+        return len(now.running) == now.runs(self.turn) < 6 // self.turn
+
+    def pass_on(self, now: Now) -> None:
+        cycle = [need for need, _ in THREE][::-1]
+        at = cycle.index(self.turn)
+        rest = cycle[at + 1 :] + cycle[:at]
+        self.turn = next((need for need in rest if now.waits(need)), self.turn)
+
+    def __call__(self, now: Now) -> int | None:
+        came = [now.need[job] for job in now.waiting if job > self.seen]
+        self.seen = max([self.seen, *now.waiting])
+        if any(need != self.turn for need in came) and self.passes(now):
+            self.pass_on(now)
+        if came and not now.waits(self.turn):
+            self.pass_on(now)
+        if now.waits(self.turn) and self.turn <= now.free:
+            return now.waits(self.turn)[0]
+        if self.passes(now):
+            self.pass_on(now)
+        return None
+
+
 CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
     ("fcfs", {}, lambda: fcfs),
     ("first-fit", {}, lambda: first_fit),
@@ -157,6 +187,7 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
         for h in ("overlap", "drain")
         for o in ("ascending", "descending")
     ],
+    ("static-quickswap", {"handover": "authors"}, Authors),
 ]
 
 

@@ -1,20 +1,14 @@
 """Rules of queues: what the decorator promises, and the handover of Quickswap's authors."""
 
 from collections.abc import Iterator
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 import pytest
-from builders.effort import tried
 from builders.msfq import at_load, of_classes, one_or_all
-from builders.refusals import refusal
-from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies import registry
 from schedopt.policies.msfq import FlatState, Job, State, admission_rule
 from schedopt.policies.msfq import registration as registering
@@ -131,12 +125,6 @@ def always_the_second(state: FlatState, free: int) -> int:
     return 1
 
 
-def test_admission_rule_of_unknown_name_is_refused() -> None:
-    assert "did you mean 'first-fit'" in str(refusal(plan, QUEUE, "first-fitt"))
-    with pytest.raises(ValueError, match="already"):
-        register(first_fit_by_jobs, "fcfs")
-
-
 def test_run_with_a_class_never_served_is_unstable() -> None:
     register(lambda state: 0 if state.waiting[0] and state.free else None)
     found = evaluate(THREE, "mine")
@@ -160,88 +148,3 @@ def test_evaluate_has_no_objective_if_the_run_is_too_short() -> None:
     assert refused
     assert all("the run is too short" in str(f.message) for f in refused)
     assert {f.termination for f in refused} == {"not-applicable"}
-
-
-class Machine:
-    """Servers, and a turn that goes round the classes in the order of descending needs.
-
-    A class that is given the turn waits for the next event.
-    """
-
-    def __init__(self, servers: int, needs: list[int]) -> None:
-        self.needs, self.free = needs, servers
-        self.most = [servers // need for need in needs]
-        self.line: list[list[int]] = [[] for _ in needs]
-        self.busy = [0] * len(needs)
-        self.cycle = sorted(range(len(needs)), key=lambda c: -needs[c])
-        self.turn = self.cycle[0]
-        self.started: list[int] = []
-
-    def arrive(self, job: int, kind: int) -> None:
-        self.line[kind].append(job)
-        if kind != self.turn and self.passes():
-            self.pass_on()
-        if not self.line[self.turn]:
-            self.pass_on()
-        self.serve()
-
-    def depart(self, kind: int) -> None:
-        self.busy[kind] -= 1
-        self.free += self.needs[kind]
-        self.serve()
-
-    def serve(self) -> None:
-        while self.line[self.turn] and self.needs[self.turn] <= self.free:
-            self.started.append(self.line[self.turn].pop(0))
-            self.busy[self.turn] += 1
-            self.free -= self.needs[self.turn]
-        if self.passes():
-            self.pass_on()
-
-    def passes(self) -> bool:
-        """Tell whether the turn may pass: no other class runs, and a slot of this one is idle."""
-        others = any(n for c, n in enumerate(self.busy) if c != self.turn)
-        return not others and self.busy[self.turn] < self.most[self.turn]
-
-    def pass_on(self) -> None:
-        at = self.cycle.index(self.turn)
-        rest = self.cycle[at + 1 :] + self.cycle[:at]
-        self.turn = next((c for c in rest if self.line[c]), self.turn)
-
-
-def defined(queue: Instance, trace: Trace) -> list[float]:
-    """Return the response time of each job, NaN for those that never end."""
-    machine = Machine(queue.servers, [job.need for job in queue.classes])
-    ends: list[tuple[float, int]] = []
-    found, arrived = [float("nan")] * len(trace.times), 0
-    while ends or arrived < len(trace.times):
-        if ends and (arrived == len(trace.times) or ends[0][0] <= trace.times[arrived]):
-            now, job = heappop(ends)
-            found[job] = now - trace.times[job]
-            machine.depart(int(trace.classes[job]))
-        else:
-            now = float(trace.times[arrived])
-            machine.arrive(arrived, int(trace.classes[arrived]))
-            arrived += 1
-        for job in machine.started:
-            heappush(ends, (now + float(trace.sizes[job]), job))
-        machine.started.clear()
-    return found
-
-
-@tried(60, seed=st.integers(0, 2**32), whole=st.booleans())
-def test_static_quickswap_of_the_authors_equals_its_definition(seed: int, whole: bool) -> None:
-    draw = np.random.default_rng(seed)
-    servers = int(draw.integers(2, 16))
-    needs = draw.choice(servers, int(draw.integers(1, min(servers, 5) + 1)), replace=False) + 1
-    queue = of_classes(servers, *((need, 1.0) for need in needs))
-    jobs = 200
-    rate = servers / needs.mean() * draw.uniform(0.3, 1.2)
-    times, sizes = np.cumsum(draw.exponential(1 / rate, jobs)), draw.exponential(1.0, jobs)
-    if whole:  # much falls together
-        times, sizes = np.floor(times), np.ceil(sizes)
-    trace = Trace(times, draw.integers(0, len(needs), jobs), sizes)
-    expected = defined(queue, trace)
-    chosen = plan(queue, "static-quickswap", handover="authors")
-    got = simulate(queue, chosen, arrivals=jobs, trace=trace, each=True)
-    np.testing.assert_allclose(got.starts + trace.sizes - trace.times, expected, rtol=1e-9)

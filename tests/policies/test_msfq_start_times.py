@@ -131,13 +131,9 @@ def test_start_times_on_the_command_line(tmp_path: Path) -> None:
     for words, said in (
         (["--at", "noon"], "--at: found 'noon'; expected now, a number"),
         (["--at", "now"], "it has no `start`"),
-        (["--at", "-1"], "--at: found -1; expected a time of the log, from 15 to"),
         (["--at", "1e7"], "--at: found 10000000; expected a time of the log"),
-        (["--at", "nan"], "--at: found nan; expected a time of the log"),
         (["--at", "300", "--job", "x"], "--job: found 'x'; expected a job that waits (one of '"),
         (["--at", "300", "--servers", "4"], "--servers: found 4; expected no number of servers"),
-        (["--at", "2026-03-29"], "it has no `start`"),
-        (["--at", "3", "--policy", "esay"], "esay"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),
         (["--at", "3", "--model", "none"], "expected a model"),
     ):
@@ -285,8 +281,6 @@ def test_check_starts_explains_a_wrong_start(
     ("tolerance", "said"),
     [
         ("60s", "all 5 jobs start as they should"),
-        ("1m", "all 5 jobs start as they should"),
-        ("60", "all 5 jobs start as they should"),
         ("59.9", "job 4 starts at 69, and should at 9 under easy"),
         ("0", "job 2 starts at 3, and should at 1 under easy"),
     ],
@@ -297,27 +291,12 @@ def test_check_starts_within_a_tolerance(tolerance: str, said: str, small_log: P
     assert said in run(*asked, status=0 if "all" in said else 1).stdout
 
 
-@pytest.mark.parametrize("tolerance", ["soon", "-1", "1e999", "10:00", "", "nan"])
+@pytest.mark.parametrize("tolerance", ["soon", "-1", "nan"])
 def test_check_starts_refuses_a_wrong_tolerance(tolerance: str, small_log: Path) -> None:
     starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n")
     said = refused("check-starts", small_log, starts, "--tolerance", tolerance)
     assert "--tolerance" in said
     assert "a time such as 60s or 2m" in said
-
-
-HEAD_AT_10 = "submit,need,run,estimate\n0,2,10,10\n8,2,5,5\n9,3,5,5\n9,1,4,4\n"
-
-
-def test_check_starts_explains_a_delay_of_the_head(tmp_path: Path) -> None:
-    plain = table(tmp_path / "log.csv", HEAD_AT_10)
-    starts = table(tmp_path / "starts.csv", "job,start\n0,0\n1,8\n2,13\n3,9\n")
-    asked = ("check-starts", plain, starts, "--servers", "5", "--policy", "easy")
-    said = run(*asked, status=1).stdout
-    assert "job 3 starts at 9" in said
-    assert "at 9 job 2 has a reservation at 10, and this one would end at 13" in said
-    right = {0: 0, 1: 8, 2: 10, 3: 13}
-    table(starts, as_csv(("job", "start"), right.items()))
-    assert "all 4 jobs" in run(*asked).stdout
 
 
 def test_check_starts_matches_job_names(tmp_path: Path) -> None:
@@ -361,25 +340,14 @@ BAD = [
         "line 6, column 'job'",
         "found '5'; expected a job's name, or its row from 0 to 4",
     ),
-    (
-        *bad("0,0\n1,ten\n2,1\n3,29\n4,9"),
-        "line 3, column 'start'",
-        "found 'ten'; expected a finite number",
-    ),
-    (*bad("0,nan\n1,1\n2,1\n3,29\n4,9"), "line 2, column 'start'", "found 'nan'"),
     (*bad("0,\n1,1\n2,1\n3,29\n4,9"), "line 2, column 'start'", "an empty cell"),
-    (*bad("0\n"), "line 2", "expected 2 cells"),
     ("job,begin\n0,0\n", (), "line 1", "a column 'easy' of starts"),
-    ("id,start\n0,0\n", (), "line 1", "a column 'job' of starts"),
-    ("", (), "", "a header"),
     (*bad("0,0", ("--policy", "fast")), "", "a policy that replays logs"),
     (
         *bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)),
         "",
         "the column user",
     ),
-    (*bad("0,0", ("--servers", "4")), "--servers", "no number of servers"),
-    (*bad("0,0", ("--option", "estimates=some")), "estimates", "given or exact"),
 ]
 
 

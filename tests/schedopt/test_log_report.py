@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import msgspec
 import numpy as np
 import pytest
-from builders.browser import Browser, started
 from builders.cli import run
 from builders.msfq import queue_of, random_jobs, with_releases
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -151,8 +150,3 @@ def test_pictures_of_a_log_have_no_overlapping_text(dated: bool) -> None:
             assert not one.overlaps(other), caption
         whole = figure.bbox.padded(1)
         assert all(whole.contains(*corner) for box in boxes for corner in box.corners())
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
-    yield from started(tmp_path_factory.mktemp("profile"))
