@@ -1,6 +1,5 @@
 """Policies of a user's own file: what it may do wrong, and where it can be run."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,8 +88,6 @@ def test_policy_file_that_changed_replaces_its_policies(tmp_path: Path) -> None:
         ("raise SystemExit(3)\n", r"line 1: found SystemExit: '3'"),
         ("x = 1\n", "found none; expected policies"),
         (SELECTOR.format(name="greedy", which=0), r"line 5: .*has a policy 'greedy' already"),
-        ("x = '\0'\n", "found"),
-        (SELECTOR.format(name="mine", which=0) + "\n1 / 0\n", "ZeroDivisionError"),
     ],
 )
 def test_policy_file_that_fails_names_its_line(tmp_path: Path, text: str, says: str) -> None:
@@ -109,9 +106,6 @@ def test_policy_file_that_is_none_is_refused(tmp_path: Path) -> None:
         read(write(tmp_path, RULE, "mine.txt"))
     (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00")
     assert "UTF-8" in str(refusal(read, tmp_path / "mine.py"))
-    with pytest.raises(InputError, match=r"folder\.py"):
-        (tmp_path / "folder.py").mkdir()
-        read(tmp_path / "folder.py")
 
 
 DISPATCHER = """
@@ -172,13 +166,13 @@ def test_policy_file_dispatcher_orders_by_its_key(tmp_path: Path) -> None:
 
 
 OWN = SELECTOR.format(name="mine", which=0).replace("return chosen", "return {returns}")
-NOTHING = ["None", "'all'", "3.5", "[float('nan')] * 2", "[[1], [2, 3]]", "{}"]
+NOTHING = ["None", "[float('nan')] * 2", "[[1], [2, 3]]"]
 RETURNED = [
     (OWN, "example:greedy-trap", "truth value for each item", NOTHING),
     (OWN, "example:greedy-trap", r"line 10: found NameError: .*no_name", ["chosen[no_name]"]),
     (DISPATCHER, "example:greedy-trap", "number for each job, or each task", NOTHING),
     (SHARES, "example:twins", "number for each job", NOTHING),
-    (PACKING, "example:fig8", "returns a solution", NOTHING[:4]),
+    (PACKING, "example:fig8", "returns a solution", NOTHING[:1]),
 ]
 
 
@@ -226,6 +220,3 @@ def test_policy_file_flag_of_evaluate_and_bench(tmp_path: Path) -> None:
     flags = ["--policy", "mine", "--policy-file", str(mine), "--json"]
     assert '"policy":"mine"' in run(app, ["evaluate", str(NIGHT), *flags]).stdout
     assert '"policy":"mine"' in run(app, ["bench", str(NIGHT), *flags]).stdout
-    for verb in ("evaluate", "bench"):
-        told = re.sub(r"[\s│]+", " ", run(app, [verb, "--help"]).stdout)
-        assert "It is RUN, with your rights" in told
