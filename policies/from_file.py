@@ -10,10 +10,8 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
-from importlib.abc import InspectLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import CodeType
+from types import ModuleType
 from typing import Any
 
 from schedopt.instances.errors import InputError, quote
@@ -116,32 +114,13 @@ def _forget(policies: Iterable[Policy]) -> None:
         registry.forget(policy)
 
 
-class _Loader(InspectLoader):
-    """Runs a text as a module, so that tracebacks and `inspect` find its lines."""
-
-    def __init__(self, file: PolicyFile) -> None:
-        self._file = file
-
-    def get_source(self, fullname: str) -> str:
-        """Return the text."""
-        return self._file.text
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return the text compiled."""
-        return compile(self._file.text, self._file.path, "exec", dont_inherit=True)
-
-
 def _run(file: PolicyFile) -> None:
-    name = f"policy_file_{file.digest}"
-    loader = _Loader(file)
-    spec = spec_from_loader(name, loader, origin=file.path)
-    if spec is None:
-        raise InputError("a Python file", file=file.path)
-    module = module_from_spec(spec)
+    """Run the text of a file as a module."""
+    module = ModuleType(f"policy_file_{file.digest}")
     module.__file__ = file.path
-    sys.modules[name] = module
+    sys.modules[module.__name__] = module
     try:
-        loader.exec_module(module)
+        exec(compile(file.text, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
     except SyntaxError as error:
         place = f"line {error.lineno}" if error.filename == file.path else ""
         raise InputError(

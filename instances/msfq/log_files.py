@@ -75,7 +75,7 @@ def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs
         needs = Needs.of(more) if more else None
         check_jobs(submit, need, run, estimate, needs, start, release)
         expected = f"a need of at most {servers}, all servers"
-        _refuse(table["need"], need > servers, "row", expected)
+        refuse_cells(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         whole = need.astype(np.int32)
@@ -172,10 +172,10 @@ def _column(table: pl.DataFrame, key: str) -> Floats:
     """Return a column of numbers; in the columns of `UNSURE`, missing values are NaN."""
     column = read_numbers(table[key], "row")[0]
     if key not in UNSURE:
-        _refuse(table[key], np.isnan(column), "row", "a number in each row")
+        refuse_cells(table[key], np.isnan(column), "row", "a number in each row")
     if key.startswith("need"):
         words = "servers" if key == "need" else key.removeprefix(OF)
-        _refuse(table[key], column != np.floor(column), "row", f"a whole number of {words}")
+        refuse_cells(table[key], column != np.floor(column), "row", f"a whole number of {words}")
     return column
 
 
@@ -216,7 +216,7 @@ def read_numbers(
         others = numbers.is_null() & ~texts.str.to_lowercase().is_in(UNKNOWN)
         words = {text: read(text) if read else None for text in texts.filter(others).unique()}
         bad = [text for text, number in words.items() if number is None]
-        _refuse(column, texts.is_in(bad).to_numpy(), rows, expected)
+        refuse_cells(column, texts.is_in(bad).to_numpy(), rows, expected)
     elif column.dtype.is_numeric():
         numbers = column.cast(pl.Float64)
     else:
@@ -229,7 +229,7 @@ def read_numbers(
     return numbers.fill_null(float("nan")).to_numpy(writable=True), is_word
 
 
-def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str) -> None:
+def refuse_cells(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str) -> None:
     """Raise `InputError` about the first of some bad cells, with the number of the others."""
     if not bad.any():
         return

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq.log_converters.cleaning import Mask, RawLog
-from schedopt.instances.msfq.log_files import names_of
+from schedopt.instances.msfq.log_files import names_of, read_numbers, refuse_cells
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.slurm import parse_job_id, parse_memory, parse_tres, status_of
 
@@ -23,9 +22,8 @@ def read_states(raw: RawLog, column: pl.Series) -> None:
     """Set which jobs wait or run; raise `InputError` for a state that Slurm does not have."""
     texts = [(text or "").strip() for text in column.to_list()]
     statuses = {text: status_of(text) for text in set(texts)}
-    for row, text in enumerate(texts):
-        if text and statuses[text] is None:
-            _refuse(column, row, "a state of Slurm's, such as COMPLETED")
+    wrong = np.array([bool(text) and statuses[text] is None for text in texts])
+    refuse_cells(column, wrong, "line", "a state of Slurm's, such as COMPLETED")
     of = np.array([statuses[text] or "" for text in texts], dtype=np.dtypes.StringDType())
     # an attempt that ended before its job was requeued has a run time
     raw.waiting, raw.running = (of == "waiting") & ~(raw.run > 0), of == "running"
@@ -49,13 +47,13 @@ def add_needs(raw: RawLog, table: pl.DataFrame) -> dict[str, str]:
     if raw.waiting is not None:
         asked = found.get("cpu", np.full(len(table), np.nan))
         if "reqcpus" in plain:
-            asked = _numbers(table[plain["reqcpus"]])
+            asked = read_numbers(table[plain["reqcpus"]], "line")[0]
             taken[plain["reqcpus"]] = "need of jobs that wait"
         raw.need = np.where(raw.waiting & ~(raw.need > 0), asked, raw.need)
     if "reqmem" in plain:
-        nodes = (
-            _numbers(table[plain["nnodes"]]) if "nnodes" in plain else np.full(len(table), np.nan)
-        )
+        nodes = np.full(len(table), np.nan)
+        if "nnodes" in plain:
+            nodes = read_numbers(table[plain["nnodes"]], "line")[0]
         memory = _memory(table[plain["reqmem"]], raw.need, nodes)
         before = found.get("memory", memory)
         found["memory"] = np.where(np.isnan(before), memory, before)
@@ -68,9 +66,8 @@ def _tres(column: pl.Series) -> dict[str, Floats]:
     """Return the amounts of each trackable resource, NaN where the log lists none."""
     texts = [(text or "").strip() for text in column.to_list()]
     amounts = {text: parse_tres(text) for text in dict.fromkeys(texts)}
-    for row, text in enumerate(texts):
-        if amounts[text] is None:
-            _refuse(column, row, "resources such as cpu=8,mem=16G,gres/gpu=2")
+    wrong = np.array([amounts[text] is None for text in texts])
+    refuse_cells(column, wrong, "line", "resources such as cpu=8,mem=16G,gres/gpu=2")
     names = dict.fromkeys(name for of in amounts.values() for name in of or ())
     unknown = {text: 0.0 if text else np.nan for text in amounts}
     return {
@@ -81,27 +78,13 @@ def _tres(column: pl.Series) -> dict[str, Floats]:
 
 def _memory(column: pl.Series, need: Floats, nodes: Floats) -> Floats:
     """Return the megabytes of requests such as ``4096Mc`` (a cpu), ``128Gn`` (a node), ``16G``."""
-    memory = np.full(len(column), np.nan)
-    for row, cell in enumerate(column.to_list()):
-        if text := (cell or "").strip():
-            if (found := parse_memory(text)) is None:
-                _refuse(column, row, "memory such as 4096Mc or 16G")
-            else:
-                memory[row] = found[0] * {"c": need[row], "n": nodes[row], "": 1.0}[found[1]]
-    return memory
-
-
-def _numbers(column: pl.Series) -> Floats:
-    """Return a column as numbers, NaN where it has none."""
-    import polars as pl
-
-    return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy(writable=True)
-
-
-def _refuse(column: pl.Series, row: int, expected: str) -> None:
-    """Raise `InputError` about a cell."""
-    place = f"line {row + 2}, column {column.name!r}"
-    raise InputError(expected, found=quote(column[row]), place=place)
+    texts = [(text or "").strip() for text in column.to_list()]
+    found = [parse_memory(text) if text else (np.nan, "") for text in texts]
+    wrong = np.array([one is None for one in found])
+    refuse_cells(column, wrong, "line", "memory such as 4096Mc or 16G")
+    amounts, units = zip(*filter(None, found), strict=True)
+    times = np.select([np.array(units) == "c", np.array(units) == "n"], [need, nodes], 1.0)
+    return np.array(amounts) * times
 
 
 def rows_to_jobs(raw: RawLog, *, is_slurm: bool, drop: bool) -> None:
@@ -109,8 +92,8 @@ def rows_to_jobs(raw: RawLog, *, is_slurm: bool, drop: bool) -> None:
 
     With ``drop``, jobs that have not ended are left out; otherwise their time limits count.
     """
-    if is_slurm:
-        leave_out_steps(raw)
+    if is_slurm:  # the processors of a step such as ``7.batch`` are those of its job
+        raw.leave_out(_has(raw, "."), "steps of other jobs")
     if is_slurm and not drop:
         list_tasks(raw)
         leave_out_earlier_states(raw)
@@ -140,11 +123,6 @@ def take_limits(raw: RawLog, *, drop: bool) -> None:
         raw.note(beyond, words)
         limits[beyond] = 2 * raw.run[beyond] + 1
         raw.run = np.where(open_ended, limits, raw.run)
-
-
-def leave_out_steps(raw: RawLog) -> None:
-    """Remove steps such as ``7.batch``; their processors are those of their jobs."""
-    raw.leave_out(_has(raw, "."), "steps of other jobs")
 
 
 def join_components(raw: RawLog) -> None:

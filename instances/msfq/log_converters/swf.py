@@ -10,11 +10,10 @@ Source: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workl
 from __future__ import annotations
 
 import re
-from io import StringIO
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
@@ -44,10 +43,7 @@ def read(path: str | Path, need: str | None = None) -> RawLog:
     data = read_bytes(path, MOST_TABLE)
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     header = dict(reversed(_REMARK.findall(text)))  # the first value of each word
-    extra = _extra_fields(text)
-    width = FIELDS + len(extra[0] if extra else ())
-    even = all(len(fields) == width - FIELDS for fields in extra)
-    cells = _cells(text, width, even=even)
+    cells, extra = _fields(text)
     rows, notes = cells.shape[1], list[str]()
     if extra and extra[0]:
         last, values = FIELDS + len(extra[0]), ", ".join(map(quote, extra[0]))
@@ -121,15 +117,6 @@ def _after_preceding(cells: Floats, ends: Floats) -> Floats | None:
     return np.where(rows >= 0, ends[rows] + think, np.nan)
 
 
-def _extra_fields(text: str) -> list[list[str]]:
-    """Return the fields of each line after the 18, if the first line has any."""
-    first = re.search(r"^[ \t]*[^;\s].*$", text, re.MULTILINE)
-    if first is None or len(first[0].partition(";")[0].split()) <= FIELDS:
-        return []
-    lines = (line.partition(";")[0].split(None, FIELDS) for line in text.split("\n"))
-    return [line[FIELDS].split() if len(line) > FIELDS else [] for line in lines if line]
-
-
 def _nodes(extra: list[list[str]], need: str | None) -> Floats | None:
     """Return the nodes of descriptors if these are the needs; raise `InputError` if missing."""
     if need not in (None, "nodes"):
@@ -158,33 +145,40 @@ def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> i
     return None
 
 
-def _cells(text: str, width: int, *, even: bool) -> NDArray[np.float64]:
-    """Return the numbers of a log, shape (18, lines).
+def _fields(text: str) -> tuple[Floats, list[list[str]]]:
+    """Return the numbers of a log, shape (18, lines), and the fields of each line after these.
 
-    ``even`` tells whether all lines have ``width`` fields.
+    Raises
+    ------
+    InputError
+        About the first line that does not begin with 18 numbers, or has another width than the
+        first.
     """
-    if not re.search(r"^\s*[^;\s]", text, re.MULTILINE):
-        return np.empty((FIELDS, 0))
-    columns = range(FIELDS) if width > FIELDS else None
-    try:
-        cells = np.loadtxt(StringIO(text), comments=";", ndmin=2, usecols=columns).T
-    except ValueError:
-        cells = np.empty((0, 0))
-    if not even or len(cells) != FIELDS or not np.isfinite(cells).all():
-        _expect_numbers(text, width)
-    return cells
-
-
-def _expect_numbers(text: str, width: int) -> None:
-    """Raise `InputError` about the first line that is not 18 numbers or has another width."""
+    numbers: list[list[float]] = []
+    extra: list[list[str]] = []
     for row, line in enumerate(text.split("\n"), 1):
         words = line.partition(";")[0].split()
-        for field, word in enumerate(words[:FIELDS], 1):
-            if not DECIMAL.fullmatch(word) or not np.isfinite(float(word)):
-                expected = f"a number (field {field})"
-                raise InputError(expected, found=quote(word), place=f"line {row}")
-        if words and len(words) != width:
+        if not words:
+            continue
+        try:
+            values = [float(word) for word in words[:FIELDS]]
+        except ValueError:
+            values = [np.nan]
+        if not all(map(isfinite, values)) or "_" in "".join(words[:FIELDS]):
+            at = next(i for i, w in enumerate(words[:FIELDS]) if not _is_number(w))
+            expected = f"a number (field {at + 1})"
+            raise InputError(expected, found=quote(words[at]), place=f"line {row}")
+        width = FIELDS + (len(extra[0]) if extra else max(0, len(words) - FIELDS))
+        if len(words) != width:
             expected = f"the {FIELDS} fields of the Standard Workload Format"
             expected += f" and {width - FIELDS} more, as in the first line" * (width > FIELDS)
             found = f"{len(words)}: {quote(line.strip())}"
             raise InputError(expected, found=found, place=f"line {row}")
+        numbers.append(values)
+        extra.append(words[FIELDS:])
+    return np.array(numbers).reshape(-1, FIELDS).T, extra
+
+
+def _is_number(word: str) -> bool:
+    """Return True for a finite decimal number."""
+    return bool(DECIMAL.fullmatch(word)) and isfinite(float(word))
