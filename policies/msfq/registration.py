@@ -10,6 +10,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Replayed, Simulated
+from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
@@ -56,15 +57,8 @@ class _FunctionRule(Rule):
         return self._function(state)
 
 
-@dataclass(frozen=True)
-class _RegisteredRule:
-    """A registered rule: what makes it, and whether it is flat."""
-
-    make: Callable[..., Rule]
-    flat: bool
-
-
-_RULES: dict[str, _RegisteredRule] = {}
+_RULES: dict[str, tuple[Callable[..., Rule], bool]] = {}
+"""By name, what makes a rule from an instance and the options, and whether it is flat."""
 
 R = TypeVar("R", bound=Callable[..., Any])
 
@@ -105,7 +99,12 @@ def admission_rule(
 
     def decorate(rule: R) -> R:
         is_flat = issubclass(rule, FlatRule) if isinstance(rule, type) else flat
-        make = rule if isinstance(rule, type) else _rule_of(rule, flat)
+        if isinstance(rule, type):
+            make: Callable[..., Rule] = rule
+        elif flat:
+            make = lambda queue: FlatRule(queue, rule)  # noqa: E731
+        else:
+            make = lambda queue: _FunctionRule(rule)  # noqa: E731
         register(
             Policy(
                 name=name,
@@ -119,15 +118,10 @@ def admission_rule(
                 suits=suits,
             )
         )
-        _RULES[name] = _RegisteredRule(make, is_flat)
+        _RULES[name] = make, is_flat
         return rule
 
     return decorate
-
-
-def _rule_of(function: Callable[..., Any], flat: bool) -> Callable[[Instance], Rule]:
-    """Return a function that makes a rule from a function of flat arrays, or of the state."""
-    return lambda queue: FlatRule(queue, function) if flat else _FunctionRule(function)
 
 
 def _common_options(flat: bool) -> dict[str, Option]:
@@ -156,7 +150,7 @@ def _common_options(flat: bool) -> dict[str, Option]:
 
 def rules() -> Mapping[str, bool]:
     """Return the names of all registered rules, and whether each is compiled."""
-    return {name: rule.flat for name, rule in _RULES.items()}
+    return {name: flat for name, (_, flat) in _RULES.items()}
 
 
 def plan(queue: Instance, name: str, **options: Any) -> RuleFactory:
@@ -168,10 +162,10 @@ def plan(queue: Instance, name: str, **options: Any) -> RuleFactory:
     if name not in _RULES:
         hint = suggestion(name, _RULES) or listing(_RULES)
         raise InputError(f"an admission rule{hint}", found=quote(name))
-    rule = _RULES[name]
-    make = partial(rule.make, queue, **options)
+    rule, flat = _RULES[name]
+    make = partial(rule, queue, **options)
     make()  # wrong options are errors now
-    return RuleFactory(name, make)
+    return RuleFactory(name, make, flat)
 
 
 def _run(
@@ -186,42 +180,18 @@ def _run(
     slowdown_bound: float = SLOWDOWN_BOUND,
     **own: Any,
 ) -> Simulated | Replayed:
-    """Simulate a rule on classes, or replay a log under it."""
-    from schedopt.policies.msfq.logs import by_class, registration
-
-    if queue.log is None:
-        chosen = plan(queue, name, **own)
-        if arrivals is None:
-            arrivals = ARRIVALS.compiled if chosen.compiled else ARRIVALS.plain
-        known = estimates == "exact"
-        return _evaluate_plan(
-            queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=known
-        )
-    if name in registration.LOG_POLICIES:
-        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
-    chosen = plan(by_class.classes(queue), name, **own)
-    times = by_class.replay_classes(queue, chosen, estimates=estimates == "exact")
-    registration.write_starts(times, starts, queue)
-    note = "" if _RULES[name].flat else "replayed in plain Python"
-    return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
-
-
-def _evaluate_plan(
-    queue: Instance,
-    plan: RuleFactory,
-    *,
-    seed: int,
-    arrivals: int,
-    trace: str | None = None,
-    estimates: bool = False,
-) -> Simulated:
-    """Simulate a policy on random jobs of a seed, or on a trace.
-
-    With ``estimates`` a rule in plain Python knows how long each job takes.
+    """Simulate a rule on classes, or replay a log under it.
 
     `UnstableError` if the policy cannot be stable, starves a class, or lets jobs pile up;
     `InputError` if an argument or the rule is wrong.
     """
+    if queue.log is not None:
+        return _replay(
+            name, queue, estimates=estimates, starts=starts, slowdown_bound=slowdown_bound, **own
+        )
+    chosen, known = plan(queue, name, **own), estimates == "exact"
+    if arrivals is None:
+        arrivals = ARRIVALS.compiled if chosen.compiled else ARRIVALS.plain
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), parameter="seed")
     if not COMPILES and arrivals > ARRIVALS.most_plain:
@@ -230,28 +200,42 @@ def _evaluate_plan(
         )
     read = load = None
     if trace is None:
-        region = require_stable(queue, plan.name)
+        region = require_stable(queue, name)
         load = region.load
-        measured = simulate(queue, plan, arrivals=arrivals, seed=seed, estimates=estimates)
-        require_settled(queue, plan.name, measured, proven=region.exact)
+        measured = simulate(queue, chosen, arrivals=arrivals, seed=seed, estimates=known)
+        require_settled(queue, name, measured, proven=region.exact)
     else:
-        from schedopt.instances.msfq.traces import read_trace
-
         read = read_trace(trace, queue)
         arrivals = len(read.times)
         measured = simulate(
-            queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=estimates
+            queue, chosen, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=known
         )
-        require_settled(queue, plan.name, measured, ended=True)
+        require_settled(queue, name, measured, ended=True)
+    note, threshold = _remarks(queue, chosen, measured, arrivals), chosen.make().threshold
     return summarize(
-        queue,
-        measured,
-        arrivals,
-        threshold=plan.make().threshold,
-        trace=read,
-        load=load,
-        note=_remarks(queue, plan, measured, arrivals),
+        queue, measured, arrivals, threshold=threshold, trace=read, load=load, note=note
     )
+
+
+def _replay(
+    name: str,
+    queue: Instance,
+    *,
+    estimates: str,
+    starts: str | None,
+    slowdown_bound: float,
+    **own: Any,
+) -> Replayed:
+    """Replay a log under a rule."""
+    from schedopt.policies.msfq.logs import by_class, registration
+
+    if name in registration.LOG_POLICIES:
+        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
+    chosen = plan(by_class.classes(queue), name, **own)
+    times = by_class.replay_classes(queue, chosen, estimates=estimates == "exact")
+    registration.write_starts(times, starts, queue)
+    note = "" if chosen.compiled else "replayed in plain Python"
+    return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
 
 
 def _remarks(queue: Instance, plan: RuleFactory, measured: Counters, arrivals: int) -> str:

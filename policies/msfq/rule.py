@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, MutableSequence, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
@@ -194,17 +193,12 @@ class FlatRule(Rule):
         self.memory, self.numbers, self.next_start = memory, numbers, next_start
 
 
-@dataclass(frozen=True)
-class RuleFactory:
-    """A rule with its options for an instance."""
+class RuleFactory(NamedTuple):
+    """A rule with its options for an instance, and whether it is compiled."""
 
     name: str
     make: Callable[[], Rule]
-
-    @property
-    def compiled(self) -> bool:
-        """Whether the rule is compiled; otherwise it runs in plain Python."""
-        return isinstance(self.make(), FlatRule)
+    compiled: bool
 
 
 def slots(queue: Instance) -> tuple[int, ...]:

@@ -84,7 +84,8 @@ def _memory(column: pl.Series, need: Floats, nodes: Floats) -> Floats:
     refuse_cells(column, wrong, "line", "memory such as 4096Mc or 16G")
     amounts, units = zip(*filter(None, found), strict=True)
     times = np.select([np.array(units) == "c", np.array(units) == "n"], [need, nodes], 1.0)
-    return np.array(amounts) * times
+    memory: Floats = np.array(amounts) * times
+    return memory
 
 
 def rows_to_jobs(raw: RawLog, *, is_slurm: bool, drop: bool) -> None:

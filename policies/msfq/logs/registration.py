@@ -1,7 +1,7 @@
 """Policies for logs: their registration, and replays under them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,42 +39,23 @@ ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
 class LogPolicy:
     """A policy for logs.
 
-    ``order`` returns the order of a replay from the policy's options. ``plans`` tells whether the
-    policy uses estimates.
+    Attributes
+    ----------
+    order : callable
+        Returns the order of a replay from the policy's options.
+    summary, source : str
+        What it does, and where it is defined.
+    options : mapping of str to Option
+        Its own options.
+    plans : bool
+        Whether it uses estimates.
     """
 
-    name: str
     order: Callable[..., Order]
-    plans: bool
-
-
-LOG_POLICIES: dict[str, LogPolicy] = {}
-"""All policies for logs by name."""
-
-
-def _add(
-    policy: LogPolicy,
-    options: Mapping[str, Option],
-    *,
-    source: str,
-    summary: str,
-    listed: bool = True,
-) -> None:
-    """Add a policy for logs, and register it unless a policy for classes has the same name."""
-    LOG_POLICIES[policy.name] = policy
-    if listed:
-        estimates = {"estimates": ESTIMATES} if policy.plans else {}
-        register(
-            Policy(
-                name=policy.name,
-                problem="msfq",
-                run=partial(run, policy.name),
-                source=source,
-                summary=summary,
-                options={**options, **OPTIONS, **estimates},
-                suits="beside",
-            )
-        )
+    summary: str = ""
+    source: str = ""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    plans: bool = True
 
 
 def run(
@@ -108,41 +89,31 @@ def run(
     NotApplicableError
         If there is no log, or it lacks a column that the policy requires.
     """
-    policy = applicable(name, queue, own)
-    believed, note = _planning_estimates(queue, policy, estimates)
+    if queue.log is None:
+        raise NotApplicableError(f"{name} replays logs, but this instance has classes of jobs")
+    believed, note = _planning_estimates(queue, LOG_POLICIES[name], estimates)
     times = replay_log(queue, name, believed, **own)
     write_starts(times, starts, queue)
     return measure(queue, times, slowdown_bound=slowdown_bound, estimates=believed, note=note)
 
 
-def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
-    """Return a policy for logs; raise `NotApplicableError` if the log lacks what it requires."""
-    if queue.log is None:
-        raise NotApplicableError(f"{name} replays logs, but this instance has classes of jobs")
-    policy = LOG_POLICIES[name]
-    policy.order(**own).expect_suits(queue)
-    return policy
-
-
 def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
-    """Return the start of each job of a log under a policy, shape (jobs,)."""
+    """Return the start of each job of a log under a policy, shape (jobs,).
+
+    Raises
+    ------
+    NotApplicableError
+        If the log lacks a column that the policy requires.
+    """
     policy = LOG_POLICIES[name]
-    released, rows = queue.as_released()
-    starts = np.empty(len(rows))
-    starts[rows] = _replay_parts(
-        released, policy.order(**own), estimates if policy.plans else "exact"
-    )
-    return starts
-
-
-def _replay_parts(queue: Instance, order: Order, estimates: str) -> Floats:
-    """Return the start of each job under an order; partitions are replayed one by one."""
+    order = policy.order(**own)
     order.expect_suits(queue)
-    starts = np.empty(len(queue.jobs))
-    for _, rows, part in queue.parts():
-        jobs = part.jobs
-        replay = prepare(jobs, part.servers, order, jobs.planned(estimates), part.amounts)
-        starts[rows] = replay.run()
+    released, released_rows = queue.as_released()
+    starts = np.empty(len(released_rows))
+    for _, rows, part in released.parts():
+        planned = part.jobs.planned(estimates if policy.plans else "exact")
+        replay = prepare(part.jobs, part.servers, order, planned, part.amounts)
+        starts[released_rows[rows]] = replay.run()
     return starts
 
 
@@ -217,7 +188,6 @@ def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
     write_bytes(target, as_csv(("job", "start"), cells).encode())
 
 
-PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
 EASY = (
     "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995; as in Mu'alem and Feitelson, IEEE TPDS 12"
     ", 2001"
@@ -232,79 +202,57 @@ def _weighted_order(priority: str | None = None) -> Order:
     return Order("weighted", site.backfill, priority=site)
 
 
-_CLASSES: tuple[tuple[str, str, str, str, str], ...] = (
-    ("fcfs", "arrival", "stop", "first come, first served", "1.1"),
-    ("first-fit", "arrival", "skip", "the oldest job that fits", "1.1"),
-    ("msf", "widest", "skip", "of the jobs that fit, the most servers first", "4.1"),
-)
-"""Policies for classes too: name, key, fill, summary, section of the paper."""
-_LOGS: tuple[tuple[str, Callable[..., Order], str, str, dict[str, Option]], ...] = (
-    (
-        "easy",
+LOG_POLICIES: dict[str, LogPolicy] = {
+    "fcfs": LogPolicy(partial(Order, "arrival", "stop"), plans=False),
+    "first-fit": LogPolicy(partial(Order, "arrival", "skip"), plans=False),
+    "msf": LogPolicy(partial(Order, "widest", "skip"), plans=False),
+    "easy": LogPolicy(
         partial(Order, "arrival", "easy"),
         "FCFS with backfilling: jobs may pass the first if by plan they do not delay it",
         EASY,
-        {},
     ),
-    (
-        "easy-sjbf",
+    "easy-sjbf": LogPolicy(
         partial(Order, "arrival", "easy", "shortest"),
         "EASY in which the shortest jobs backfill first",
         "Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007",
-        {},
     ),
-    (
-        "conservative",
+    "conservative": LogPolicy(
         partial(Order, "conservative"),
         "a reservation for every job, which is kept or moved to an earlier time",
         "Feitelson and Weil, IPPS 1998; compression as in Mu'alem and Feitelson, IEEE TPDS 12",
-        {},
     ),
-    (
-        "sjf",
-        partial(Order, "shortest"),
-        "the shortest job by estimate first",
-        f"{TUNING}, as SPF",
-        FILL,
+    "sjf": LogPolicy(
+        partial(Order, "shortest"), "the shortest job by estimate first", f"{TUNING}, as SPF", FILL
     ),
-    (
-        "saf",
+    "saf": LogPolicy(
         partial(Order, "smallest"),
         "the smallest area, servers times estimate, first",
         f"{TUNING}, as SAF",
         FILL,
     ),
-    (
-        "ljf",
-        partial(Order, "longest"),
-        "the longest job by estimate first",
-        f"{TUNING}, as LPF",
-        FILL,
+    "ljf": LogPolicy(
+        partial(Order, "longest"), "the longest job by estimate first", f"{TUNING}, as LPF", FILL
     ),
-    (
-        "f1",
+    "f1": LogPolicy(
         partial(Order, "f1"),
         "log10(estimate)·servers + 870·log10(submit), the least first",
         "Carastan-Santos and de Camargo, SC 2017, section 4.2; times in seconds",
         FILL,
     ),
-    (
-        "wfp3",
+    "wfp3": LogPolicy(
         partial(Order, "wfp3"),
         "(wait / estimate)^3·servers, the most first",
         "Tang, Lan, Desai and Buettner, IEEE Cluster 2009",
         FILL,
     ),
-    (
-        "weighted",
+    "weighted": LogPolicy(
         _weighted_order,
         "a site's own priorities: a weighted sum of factors, with or without backfilling",
         "Slurm, Multifactor Priority Plugin, classic fair share; logarithms as in F1",
         {"priority": text("a file of weights, or the JSON itself")},
     ),
-)
-"""Name, order, summary, source and options of the others."""
-
+}
+"""All policies for logs by name; the first three are registered as policies for classes."""
 
 register(
     Policy(
@@ -317,10 +265,16 @@ register(
         suits="beside",
     )
 )
-for _name, _key, _fill, _summary, _section in _CLASSES:
-    _source = f"{PAPER}, section {_section}"
-    _policy = LogPolicy(_name, partial(Order, _key, _fill), plans=False)
-    _add(_policy, {}, source=_source, summary=_summary, listed=False)
-for _name, _order, _summary, _source, _options in _LOGS:
-    _policy = LogPolicy(_name, _order, plans=True)
-    _add(_policy, _options, source=_source, summary=_summary)
+for _name, _policy in LOG_POLICIES.items():
+    if _policy.summary:
+        register(
+            Policy(
+                name=_name,
+                problem="msfq",
+                run=partial(run, _name),
+                source=_policy.source,
+                summary=_policy.summary,
+                options={**_policy.options, **OPTIONS, "estimates": ESTIMATES},
+                suits="beside",
+            )
+        )

@@ -17,7 +17,7 @@ from schedopt.instances.msfq.logs import Amounts, Floats
 from schedopt.instances.starts import WrongStart
 from schedopt.policies.msfq.logs import kernels
 from schedopt.policies.msfq.logs.kernels import WAITING, advance, fits, next_event
-from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, replay_log
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.logs.replay import Replay, prepare
 from schedopt.policies.registry import NotApplicableError
 from schedopt.solvers.compiling import specialized
@@ -140,14 +140,13 @@ def first_wrong_start(
     InputError
         If the log lacks what the policy needs.
     """
-    try:
-        policy = applicable(name, queue, own)
-    except NotApplicableError as error:
-        raise InputError("a policy that applies", found=str(error)) from None
     names = queue.jobs.job_names()
     queue, own_rows = queue.as_released()
     starts = starts[own_rows]
-    expected = replay_log(queue, name, estimates, **own)
+    try:
+        expected = replay_log(queue, name, estimates, **own)
+    except NotApplicableError as error:
+        raise InputError("a policy that applies", found=str(error)) from None
     wrong = np.abs(starts - expected) > max(tolerance, rounding)
     if not wrong.any():
         return None
@@ -164,7 +163,10 @@ def first_wrong_start(
     if now < float(queue.jobs.submit[row]):
         why = f"it is submitted at {float(queue.jobs.submit[row]):.12g}"
     else:
-        found = instant(prepared(part.queue, policy, estimates, own), now)
+        one, policy = part.queue, LOG_POLICIES[name]
+        planned = one.jobs.planned(estimates if policy.plans else "exact")
+        order = policy.order(**own)
+        found = instant(prepare(one.jobs, one.servers, order, planned, one.amounts), now)
         considered = {job: place for place, job in enumerate(found.idle)}
         row = min(at, key=lambda row: (considered.get(at[row], inf), row))
         reason = _why_job_starts if expected[row] == now else _why_job_waits
@@ -176,12 +178,6 @@ def first_wrong_start(
         expected=float(expected[row]),
         why=why,
     )
-
-
-def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]) -> Replay:
-    """Return the replay of a machine without partitions under a policy."""
-    planned = queue.jobs.planned(estimates if policy.plans else "exact")
-    return prepare(queue.jobs, queue.servers, policy.order(**own), planned, queue.amounts)
 
 
 def _why_job_starts(found: Instant, job: int, name_of: Callable[[int], str]) -> str:

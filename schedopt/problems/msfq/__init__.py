@@ -61,16 +61,11 @@ class MsfqProblem(Problem["Instance"]):
         return "threshold" if instance.log is None else "bound"
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return the best solution of the policies that take about a second."""
-        from schedopt.problems.msfq.starting import start
+        """Return the best of all policies on a log."""
+        from schedopt.formulations.msfq.log_bound import LogBound
+        from schedopt.problems.msfq.starts import best_policy
 
-        return start(model, seconds)
-
-    def fallback(self, model: Formulation) -> tuple[Any | None, float | None]:
-        """Return a bound that needs no search."""
-        from schedopt.problems.msfq.starting import fallback
-
-        return fallback(model)
+        return best_policy(model.instance, seconds) if isinstance(model, LogBound) else None
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the content of a priority file in place of its name."""

@@ -1,7 +1,8 @@
-"""Starts of jobs of a log under a policy that replays it: whether they are its own, and when."""
+"""Starts of jobs of a log under policies: whether they are its own, when, and the best of all."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from math import isfinite
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, expect, listing, quote
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import Bracketed, Instance
+from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import check_options
 from schedopt.instances.starts import Observed, Start, StartTimes, WrongStart, read_starts
 from schedopt.instances.tables import Source
+from schedopt.solvers.clock import now
 
 
 def wrong_start(
@@ -64,14 +67,14 @@ def start_times(
     starts = play(queue) if starts is None else starts[own_rows]
     last = float((starts + queue.jobs.run).max()) if observed.until is None else observed.until
     expect_within(at, float(queue.jobs.submit[0]), last, observed)
-    now = Snapshot(queue, starts, at)
-    waiting = [names[row] for row in now.waiting]
+    snapshot = Snapshot(queue, starts, at)
+    waiting = [names[row] for row in snapshot.waiting]
     if job is not None and job not in waiting:
         raise InputError(f"a job that waits{listing(waiting)}", found=quote(job), parameter="job")
     answer = StartTimes((), 0, 0.0, at, len(waiting), DEFAULTS.fewest_starts, observed.dates)
     if not waiting:
         return answer
-    found = predicted(now, play, level=level, model=model, seed=seed)
+    found = predicted(snapshot, play, level=level, model=model, seed=seed)
     calibrated = found.calibrated_on >= DEFAULTS.fewest_starts
     columns = (found.earliest, found.median, found.latest, found.requested)
     rows = (
@@ -151,3 +154,45 @@ def replay_options(
     beside = policies[policy].suits == "beside"  # else its options are of random arrivals
     own = {key: value for key, value in checked.items() if beside and key not in OPTIONS}
     return "exact" if exact else "given", own
+
+
+def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
+    """Return the best of all policies for logs, in their settings; no bounds yet."""
+    from schedopt.policies.msfq.logs.registration import replay_log
+
+    jobs, began = queue.jobs, now()
+    weights = jobs.need * jobs.run
+    of = None if queue.objective == "mean" else weights
+    tried: dict[str, float] = {}
+    best: Floats | None = None
+    for name, own in settings(queue):
+        if tried and seconds is not None and now() - began > seconds / 3:
+            break
+        starts = replay_log(queue, name, **{"estimates": "given", **own})
+        value = float(np.average(starts + jobs.run - jobs.submit, weights=of))
+        if best is None or value < min(tried.values()):
+            best = starts
+        tried[" ".join([name, *(f"{key}={word}" for key, word in own.items())])] = value
+    assert best is not None  # noqa: S101  there are policies
+    response = best + jobs.run - jobs.submit
+    return Bracketed(
+        jobs=len(jobs),
+        mean_response_time=float(response.mean()),
+        weighted_response_time=float(weights @ response / weights.sum()),
+        policy=min(tried, key=lambda label: tried[label]),
+        policies=tried,
+        bounds={},
+        schedule=pack_starts(best),
+    )
+
+
+def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the policies that are tried on a log, each with the options that are not at default."""
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES
+
+    for name, policy in LOG_POLICIES.items():
+        believed = ["given", "exact"] if policy.plans and queue.jobs.estimated else ["exact"]
+        fills = ["stop", "skip", "easy"] if "fill" in policy.options else ["stop"]
+        for estimates, fill in product(believed, fills):
+            own = {"estimates": estimates} if estimates == "exact" and policy.plans else {}
+            yield name, own | ({"fill": fill} if fill != "stop" else {})
