@@ -1,12 +1,10 @@
 """Bounds of allocations are re-proved from prices of work, and from no forged ones."""
 
 import copy
-from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from builders.effort import ALL, tried
 from builders.forging import STRANGE, places
@@ -20,7 +18,6 @@ from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.portfolio import solve
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.hesrpt.bound import Ranks, proven_bound, reprove
-from schedopt.validation.hesrpt.intervals import Interval
 
 Proven = tuple[Instance, Document, dict[str, Any]]
 
@@ -143,32 +140,3 @@ def test_solve_hesrpt_says_why_there_is_no_certificate(change: Any, why: str) ->
     assert result.proven and not result.bound_checked and result.certificate is msgspec.UNSET
     assert f"no certificate ({why}" in str(result.message)
     assert schedopt.check(instance, result.document()).bound == f"believed, from {result.solver}"
-
-
-def test_interval_logarithms_and_exponentials_are_enclosed() -> None:
-    random = np.random.default_rng(1)
-    x = np.concatenate(
-        [
-            np.exp(random.uniform(-600, 600, 300)),
-            1 + random.uniform(-1e-3, 1e-3, 200),
-            1 + random.uniform(-1e-14, 1e-14, 100),
-            [1.0, 0.5, 2.0, np.sqrt(0.5)],
-        ]
-    )
-    y = np.concatenate([random.uniform(-689, 689, 300), random.uniform(-1, 1, 200), [0.0]])
-    logs, powers = Interval.exactly(x).log(), Interval.exactly(y).exp()
-    with localcontext(prec=40):
-        for i, value in enumerate(x.tolist()):
-            exact = Decimal(value).ln()
-            assert Decimal(float(logs.low[i])) <= exact <= Decimal(float(logs.high[i]))
-        for i, value in enumerate(y.tolist()):
-            exact = Decimal(value).exp()
-            assert Decimal(float(powers.low[i])) <= exact <= Decimal(float(powers.high[i]))
-    close = np.abs(np.log(x)) > 1e-3
-    assert (logs.high - logs.low <= 1e-13 * np.abs(np.log(x)))[close].all()
-    assert (powers.high - powers.low <= 1e-13 * np.exp(y)).all()
-    beyond = Interval.exactly(np.array([-800.0, 800.0])).exp()
-    assert beyond.low[0] == 0.0 < beyond.high[0] < 1e-290
-    assert beyond.low[1] > 1e290 and beyond.high[1] == np.inf
-    with pytest.raises(ValueError, match="may be 0"):
-        Interval.exactly(1.0) / Interval.exactly(np.array([1.0, 0.0]))
