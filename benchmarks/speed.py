@@ -135,7 +135,7 @@ def allocations(quick: bool, limit: float) -> Iterator[Work]:
         instance = generate("hesrpt", "pareto", seed=1, options={"jobs": jobs, "p": 0.5})
         solvers = {
             SCHEDOPT: partial(gap_of, instance, limit),
-            "Clarabel": partial(gap_of, instance, limit, solver="clarabel"),
+            "Clarabel": partial(gap_of, instance, limit, solver="model"),
         }
         yield Work("hesrpt", f"one speedup, {jobs} jobs", solvers)
     for jobs in (8, 12, 24) if quick else (8, 12, 14, 24, 60, 200):

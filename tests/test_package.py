@@ -80,7 +80,7 @@ for package in sys.argv.pop(1).split(","):
 COMMAND = "from schedopt.__main__ import main; main()"
 NEEDING = {
     "schedule": "solve example:night --formulation schedule --solver cp-sat",
-    "hesrpt": "solve example:teams --solver clarabel",
+    "hesrpt": "solve example:teams --solver model",
     "msfq": "solve example:small --solver model",
     "fast": "evaluate example:one-or-all --policy msf --option arrivals=2000000",
     "tables": "bench example:two-shots --policy greedy --output rows.parquet",

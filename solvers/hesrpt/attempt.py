@@ -15,8 +15,6 @@ from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
-from schedopt.solvers.hesrpt.direct import split_evenly
 from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
     is_possible,
@@ -36,18 +34,18 @@ class AttemptParams:
     ----------
     step_seconds : float
         Seconds between two checks of the clock.
-    write_seconds : float
-        Seconds beyond the time limit that writing a solution may take.
     programs : int
         Most orders whose convex programs are solved; the gap that remains is reported.
     smallest_gap : float
         Relative gap to the incumbent below which a convex program is not solved.
+    error : float
+        Relative error of an interior-point optimum, by which its bound is lowered.
     """
 
     step_seconds: float = 0.2
-    write_seconds: float = 0.7
     programs: int = 2_000
     smallest_gap: float = 1e-7
+    error: float = 1e-8
 
 
 PARAMS = AttemptParams()
@@ -131,13 +129,6 @@ class Attempt:
             self.value, self.solution, self._found_by = value, solution, by
             self._of_its_order = of_its_order
 
-    def take_even_split(self) -> None:
-        """Use an even split as the incumbent if there is none."""
-        if self.solution is None and not self.model.given and not self.model.changed:
-            split = split_evenly(self.instance, self.model.rules)
-            if split is not None:
-                self.take(split, None)
-
     def raise_bound(self, bound: float, by: str) -> None:
         """Keep a lower bound if it is better than the current one."""
         if bound > self.bound:
@@ -151,14 +142,8 @@ class Attempt:
         if self.limits.watch:
             self.limits.watch(now() - self.run.began, best, bound)
 
-    def run_search(self, search: AllocationSearch, spare: float = 0.0) -> bool:
+    def run_search(self, search: AllocationSearch) -> bool:
         """Advance a search until it ends, the gap is closed, or the time limit is reached.
-
-        Parameters
-        ----------
-        search : AllocationSearch
-        spare : float
-            Seconds to reserve for writing the solution, at most half of the time limit.
 
         Returns
         -------
@@ -175,36 +160,31 @@ class Attempt:
                 self.note(search.value)
                 if done or self.is_closed(search.value) or self.out_of_time():
                     return done
-                half = 0.5 * (self.limits.time_limit or 0.0)
-                if search.value < inf and self.out_of_time(min(spare, half)):
-                    return False
         finally:
-            left = self.seconds_left()
-            late = left is not None and spare > max(left, 0.0) + PARAMS.write_seconds
-            if search.value < best and not late:
+            if search.value < best:
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
         """Solve the convex program of one completion order, and return its lower bound."""
         if not installed("clarabel"):
             raise missing("clarabel")
-        has_incumbent = self.value < inf
-        if has_incumbent and self.out_of_time():
+        if self.value < inf and self.out_of_time():
             return -inf  # building a program can take many seconds
         program = self.model.ordered(order, arrived)
-        expired = self.out_of_time if has_incumbent else lambda: False
-        try:
-            if program.rules.bounds and not is_possible(program, program.rules.names, expired):
-                return inf
-        except TimeoutError:
+        if program.rules.bounds and not is_possible(program, program.rules.names):
+            return inf
+        problem = program.program(program.rules.names)
+        status = clarabel.solve(problem, self.seconds_left())
+        if status == "infeasible":
+            return inf
+        if status != "solved":
             return -inf
-        incumbent = inf if self.solution is None else self.value
-        solved = solve_program(program, self.seconds_left(), incumbent)
-        own = -inf if solved.bound is None else solved.bound
-        if solved.solution is not None:
-            self.take(solved.solution, "clarabel", own)
+        bound = -inf
+        if problem.status == "optimal":  # not if it is inaccurate
+            bound = program.worth(problem.value) * (1.0 - PARAMS.error)
+        self.take(program.decode(lambda variable: variable.value), "model", bound)
         self.note()
-        return inf if solved.status == "infeasible" else own
+        return bound
 
     def solve_leaves(
         self, leaves: Iterable[tuple[float, Timeline]], bound_all: float, bound_pruned: float = inf
@@ -284,11 +264,7 @@ class Attempt:
 
 
 def run_attempt(
-    model: Allocation,
-    task: EngineTask,
-    name: str,
-    work: Callable[[Attempt], Termination],
-    holding: Callable[[Attempt], FeasibilityTest] | None = None,
+    model: Allocation, task: EngineTask, name: str, work: Callable[[Attempt], Termination]
 ) -> Result[Allocated]:
     """Run an engine and return its result, which is not yet checked.
 
@@ -300,27 +276,22 @@ def run_attempt(
         The name of the engine.
     work : callable
         Does the work and returns why it ended, ``completed`` if it came to its end. Ctrl-C ends it
-        and keeps the incumbent.
-    holding : callable, optional
-        Returns a test whether some side constraints can hold together. By default side constraints
-        that no shares satisfy are detected before ``work``.
+        and keeps the incumbent. It is not called if a fast proof shows that no shares satisfy the
+        side constraints.
     """
     attempt = Attempt(model, task, name)
     stopped: Termination
     try:
-        kept = holding is not None or _may_be_satisfiable(model)
-        stopped = work(attempt) if kept else "infeasible"
+        stopped = work(attempt) if model.changed or _may_be_feasible(model) else "infeasible"
     except KeyboardInterrupt:
         stopped = "interrupted"
     result = attempt.result(stopped)
     if stopped == "infeasible":
-        result = with_conflict(
-            result, list(model.side_constraints()), (holding or _feasibility_test)(attempt)
-        )
+        result = with_conflict(result, list(model.side_constraints()), _feasibility_test(attempt))
     return result
 
 
-def _may_be_satisfiable(model: Allocation) -> bool:
+def _may_be_feasible(model: Allocation) -> bool:
     """Return False if the side constraints are infeasible by a fast proof."""
     names = set(model.rules.names)
     late = model.instance.arrivals.any() and not always_satisfiable(model, names)
@@ -337,6 +308,8 @@ def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 
     def holds(some: frozenset[str]) -> bool:
+        if model.changed:
+            return clarabel.feasible(model.program(some))
         if not satisfiable(model, some):
             return False
         if not model.given and always_satisfiable(model, some):
@@ -353,7 +326,7 @@ def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
             if len(tried) >= PARAMS.programs or attempt.out_of_time():
                 raise TimeoutError
             tried.add(key)
-            if feasible(model.ordered(order, arrived), some):
+            if clarabel.feasible(model.ordered(order, arrived).program(some)):
                 return True
         return False
 

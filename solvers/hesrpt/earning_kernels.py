@@ -222,17 +222,6 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     return total
 
 
-@kernel(python_up_to=6000)
-def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
-    """Store the demand of each job at its own rent in ``out``; return the sum of their gains."""
-    total = 0.0
-    for i in range(len(jobs)):
-        j = jobs[i]
-        out[i] = demand(c, j, lam[j], rents[i])
-        total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
-    return total
-
-
 BESIDE, SAME = 1e-13, 2e-13
 """Relative steps to just beside a rent, and difference below which two rents count as equal."""
 

@@ -16,7 +16,7 @@ jobs (Shapley and Folkman). Subgradient ascent raises rents where demand exceeds
 lowers them elsewhere.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -30,7 +30,6 @@ from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
-from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.order_search import OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
@@ -67,16 +66,12 @@ class LagrangianParams:
         After an ascent, orders are replayed while each reduces the cost by more than this fraction.
     replays : int
         Most replays in a row.
-    most_simulated : int
-        Number of jobs beyond which no policy is simulated, since that would take seconds.
     team_jobs_per_step : int
         With teams, one more ascent step between two simulations for each so many jobs.
     cost_accuracy : float
         Relative accuracy of the single-job costs during the ascent.
     work : int
         Cells times jobs between two checks of the clock.
-    seconds_per_share : float
-        Seconds to write and check the share of one job in one epoch.
     """
 
     momentum: float = 0.4
@@ -89,11 +84,9 @@ class LagrangianParams:
     least_improvement: float = 1e-5
     replay_improvement: float = 1e-5
     replays: int = 12
-    most_simulated: int = 2_000
     team_jobs_per_step: int = 50
     cost_accuracy: float = 1e-5
     work: int = 20_000
-    seconds_per_share: float = 6e-7
 
 
 DEFAULTS = LagrangianParams()
@@ -353,8 +346,6 @@ class LagrangianSearch(OrderSearch):
     instance : Instance
     rules : Rules, optional
         Limits of single jobs and of disjoint teams.
-    known : mapping of str to float, optional
-        Completion times of a known solution.
     params : LagrangianParams
     """
 
@@ -364,12 +355,10 @@ class LagrangianSearch(OrderSearch):
         self,
         instance: Instance,
         rules: Rules | None = None,
-        known: Mapping[str, float] | None = None,
         params: LagrangianParams = DEFAULTS,
     ) -> None:
         self.rules, self.params = rules or Rules(instance), params
         super().__init__(instance, self.rules)
-        self.known = np.array(list((known or {}).values()))
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = LagrangianBound(self.curves, self.sizes, self.costs, params)
@@ -384,12 +373,6 @@ class LagrangianSearch(OrderSearch):
         return ended
 
     def _search(self) -> Iterator[None]:
-        if len(self.sizes) > self.params.most_simulated:
-            if len(self.known):
-                yield from self._ascend_rents(
-                    *self._initial_rents(self.known), float(self.costs @ self.known)
-                )
-            return
         smiths = self.order
         self._simulate_prices(self.costs / self.tops)
         yield from self._replay_until_stable(smiths, 1.0)
@@ -470,13 +453,9 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
-        quick = in_waves(model.instance, model.rules)
-        if quick is not None:
-            attempt.take(quick, "lagrangian")
-        completion = None if attempt.solution is None else attempt.solution.completion
-        search = LagrangianSearch(model.instance, model.rules, known=completion)
+        search = LagrangianSearch(model.instance, model.rules)
         nonlocal after
-        ended = attempt.run_search(search, spare=DEFAULTS.seconds_per_share * many**2)
+        ended = attempt.run_search(search)
         if ended and search.value < inf and many <= dominance.MOST_JOBS:
             after = search.rents.precedences(search.value)
         attempt.message = "the Lagrangian bound leaves a gap, and orders were not searched"

@@ -386,7 +386,6 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
                 attempt.take(start, None)
         search = BestOrder(instance, model.rules, order, attempt.value, task.fixed)
         if not search.feasible_shares and installed("clarabel"):
-            attempt.take_even_split()
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
         if attempt.run_search(search) and not attempt.is_closed():

@@ -4,7 +4,6 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of
 from schedopt.solvers.engine import Engine, EngineTask, Partial
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders, is_one_order
-from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits, Result
 
 
@@ -23,7 +22,7 @@ class ClosedFormEngine(Engine[Allocation]):
     )
     proves = "the optimum, unless the jobs of a given order would complete in another order"
     certificate = "ranks"
-    confirmed_by = "clarabel"
+    confirmed_by = "model"
 
     def accepts(self, model: Allocation) -> bool:
         """Return True for a model without arrivals whose completion order is known."""
@@ -97,54 +96,29 @@ class OrderEngine(Engine[Allocation]):
         return solve_all(model, task)
 
 
-class ConvexProgramEngine(Engine[Allocation]):
-    """Clarabel on the convex programs of orders."""
-
-    name = "clarabel"
-    description = "convex programs of the best order, or of all orders if there are few"
-    proves = "the optimum if the number of completion orders is small"
-    certificate = "ranks"
-    confirmed_by = "branch-and-bound"
-    needs = "clarabel"
-
-    def worth_trying(self, model: Allocation, limits: Limits) -> bool:
-        """Return True for an unchanged model."""
-        return not model.changed
-
-    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
-        """Solve the convex programs of the orders."""
-        from schedopt.solvers.hesrpt.convex_programs import solve
-
-        return solve(model, task)
-
-
 class DeclaredAllocation(Engine[Allocation]):
     """The declared CVXPY model, with the user's changes."""
 
     name = "model"
+    old_names = ("clarabel",)
     description = (
         "the declared convex program of one order, with the user's changes, or of up "
         "to 720 timelines (6 jobs without arrivals)"
     )
     proves = "the optimum within the tolerance of an interior-point method"
-    confirmed_by = "clarabel"
+    confirmed_by = "branch-and-bound"
     needs = "clarabel"
-
-    def accepts(self, model: Allocation) -> bool:
-        """Return True if the timelines can be enumerated, or if the user changed the model."""
-        return model.changed or has_few_timelines(model, 720)  # as for 6 jobs
 
     def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
         """Solve the declared convex program of each timeline."""
-        from schedopt.solvers.hesrpt.convex_programs import solve_as_it_stands
+        from schedopt.solvers.hesrpt.convex_programs import solve
 
-        return solve_as_it_stands(model, task)
+        return solve(model, task)
 
 
 ENGINES = (
     ClosedFormEngine(),
     LagrangianEngine(),
     OrderEngine(),
-    ConvexProgramEngine(),
     DeclaredAllocation(),
 )

@@ -103,7 +103,7 @@ def test_allocation_of_a_negligible_share_is_solved() -> None:
 @tried(60, common(5))
 def test_interior_point_result_beyond_its_precision_is_not_optimal(instance: Instance) -> None:
     best = searched(instance).value
-    result = schedopt.solve(instance, solver="clarabel")
+    result = schedopt.solve(instance, solver="model")
     assert result.violations == ()
     assert result.objective >= best * (1 - 1e-9)
     assert not result.proven or result.objective == pytest.approx(best, rel=2e-6)
@@ -129,7 +129,7 @@ def test_allocation_of_integer_servers_equals_the_model(kind: object) -> None:
     assert result.proven and result.violations == ()
     free = schedopt.solve(divided)
     assert result.objective >= free.objective * (1 - 1e-9)
-    program = schedopt.solve(whole, solver="clarabel")
+    program = schedopt.solve(whole, solver="model")
     assert program.objective == pytest.approx(result.objective, rel=1e-6)
 
 
@@ -265,7 +265,7 @@ def test_allocation_with_floors_is_not_optimal_at_a_gap() -> None:
     assert result.gap is not None and result.gap <= 1e-9
     # j1 is left with its floor: 10.95 = lambda 9.5^0.7 + 0.05, and j1 costs 1/10 of its size
     assert result.objective == pytest.approx(10.95 / 9.5**0.7 + 0.1, rel=1e-9)
-    program = schedopt.solve(instance, options={"order": "j0,j1"}, solver="clarabel")
+    program = schedopt.solve(instance, options={"order": "j0,j1"}, solver="model")
     assert program.proven and program.objective == pytest.approx(result.objective, rel=2e-6)
 
 

@@ -35,7 +35,7 @@ from schedopt.verbs.solve import with_confirmation
         ("dssp/constraints", "highs"),
         ("dssp/conflict", "highs"),
         ("epoch/fig8", "cp-sat"),
-        ("hesrpt/amdahl-twins", "clarabel"),
+        ("hesrpt/amdahl-twins", "model"),
     ],
 )
 def test_confirm_names_the_second_engine(example: str, second: str) -> None:

@@ -10,7 +10,7 @@ import schedopt
 
 solvers = {
     "night": [None, "model", "highs"],
-    "teams": [None, "clarabel"],
+    "twins": [None, "model"],
     "fig7": [None, "model"],
     "small": [None],
 }

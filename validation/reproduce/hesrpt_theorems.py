@@ -77,13 +77,13 @@ def shares_of(x: Any, p: float, servers: int) -> Any:
 @runner_over(few_cases, together=judge_below(1e-5))
 def theorem_1(x: Any, p: float, servers: int) -> float:
     """Return the error of the makespan when all jobs complete together."""
-    from schedopt.solvers.hesrpt.cone_programs import solve_program
+    from schedopt.solvers.portfolio import solve
 
     own = [Power(p=p), Amdahl(parallel=0.9), Power(p=0.7), Power(p=p), Power(p=p)][: len(x)]
     instance = instance_of(x, None, min(servers, 1000), own=own, objective="makespan")
     together, _, _ = least_makespan(instance)
-    solved = solve_program(Allocation(instance)).solution
-    return abs(max(solved.completion.values()) / together - 1) if solved else np.inf
+    solved = solve(Allocation(instance), solver="model")
+    return abs(solved.objective / together - 1) if solved.objective else np.inf
 
 
 @runner_over(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
