@@ -45,13 +45,14 @@ def jobs_in_time(
     ``drawn``, or drawn from ``seed``.
     """
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+    from schedopt.solvers.dssp.schedule.solving import starts_of_tasks
 
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
     if drawn is None:
         drawn = factors(night, seed, RUNNING, _count(night, draws))
     dispatcher = policy.rpartition("+")[2]
     is_replayable = dispatcher in KEYS and dispatcher not in DRAWN
-    keys = KEYS[dispatcher](night) if is_replayable else _planned_starts(night, schedule)
+    keys = KEYS[dispatcher](night) if is_replayable else starts_of_tasks(night, schedule)
     return jobs, _in_time(night, jobs, keys, drawn)
 
 
@@ -91,13 +92,3 @@ def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[
         ends = simulate(night, jobs, keys=keys, lengths=lengths).completion[jobs]
         done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
     return in_time
-
-
-def _planned_starts(night: Instance, schedule: Scheduled) -> Floats:
-    """Return the planned start of each task, shape (tasks,)."""
-    tasks = night.tasks
-    starts = np.zeros(len(tasks.lengths))
-    for task in schedule.tasks:
-        stage = tasks.first_stage[night.index[task.job]] + task.stage
-        starts[tasks.first_task[stage] + task.task] = task.start
-    return starts

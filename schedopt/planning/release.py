@@ -23,7 +23,7 @@ from msgspec.structs import replace as with_fields
 
 from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint, Seats, label
-from schedopt.instances.dssp import Instance, PlacedTask
+from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.instances.dssp.machine import in_order
 from schedopt.planning.moments import ON_TIME
 
@@ -273,7 +273,7 @@ def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
 
 
 def late_by_priority(
-    night: Instance, tasks: Sequence[PlacedTask], rules: Sequence[Constraint] = ()
+    night: Instance, plan: Scheduled, rules: Sequence[Constraint] = ()
 ) -> list[str]:
     """Return the jobs that are late if their stages are submitted without start times.
 
@@ -281,13 +281,11 @@ def late_by_priority(
     stages, as a dispatcher does.
     """
     from schedopt.policies.dssp.dispatch import simulate
+    from schedopt.solvers.dssp.schedule.solving import starts_of_tasks
 
-    starts: dict[int, float] = {}
-    for task in tasks:
-        stage = int(night.tasks.first_stage[night.index[task.job]]) + task.stage
-        starts[stage] = min(task.start, starts.get(stage, task.start))
-    keys = np.array([starts.get(stage, 0.0) for stage in night.tasks.stage_of.tolist()])
-    jobs = np.array(sorted({night.index[task.job] for task in tasks}), dtype=np.int64)
+    stages = np.minimum.reduceat(starts_of_tasks(night, plan), night.tasks.first_task[:-1])
+    keys = stages[night.tasks.stage_of]
+    jobs = night.positions(plan)
     completion = simulate(with_seats(night, rules), jobs, keys=keys).completion
     on_time = completion <= night.deadlines * ON_TIME
     return [night.jobs[j].name for j in jobs.tolist() if not on_time[j]]
@@ -311,7 +309,7 @@ def released(night: Instance, run: Result, *, most: int = 3_000) -> str:
         return ""
     due = {name: night.deadlines[night.index[name]] * ON_TIME for name in solution.completion}
     late = sum(end > due[name] for name, end in solution.completion.items())
-    alone = len(late_by_priority(night, solution.tasks, run.constraints))
+    alone = len(late_by_priority(night, solution, run.constraints))
     count = len(releases(night, solution.tasks, run.constraints))
     return (
         f"late if submitted by priority alone: {alone} of {count_of(len(due), 'job')}; "

@@ -130,7 +130,7 @@ def test_job_is_late_if_submitted_by_priority_alone() -> None:
     night = Instance(name="n", processors=2, deadline=13, jobs=jobs)
     plan = schedopt.solve(schedopt.dssp.Schedule(night))
     assert len(plan.solution.selected) == 4
-    assert late_by_priority(night, plan.solution.tasks) == ["wide"]
+    assert late_by_priority(night, plan.solution) == ["wide"]
     assert released(night, plan) == (
         "late if submitted by priority alone: 1 of 4 jobs; "
         "with planned start times: 0 (4 submissions)"

@@ -187,7 +187,7 @@ def _best_dispatched(
         return packed
     required = _required_jobs(model)
     starts = [*_shrinking_selections(model, relaxed)]
-    keys = None if known is None else _starts_of_tasks(night, known)
+    keys = None if known is None else starts_of_tasks(night, known)
     if known is not None:
         starts.insert(0, np.isin(night.names, known.selected))
     best = by_dispatching(
@@ -224,7 +224,7 @@ def _patience(tasks: int) -> int:
     return min(PARAMS.moves, moves)
 
 
-def _starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
+def starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
     """Return the start of each task in a schedule; the makespan for tasks that are not run."""
     starts = np.full(len(night.tasks.lengths), known.makespan)
     for task in known.tasks:
