@@ -15,7 +15,6 @@ from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
-from schedopt.instances.dssp.worth import with_unpaid
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.fair_share import Each
 from schedopt.instances.naming import pick_name
@@ -28,7 +27,7 @@ from schedopt.planning.farm import Farm, Settings
 from schedopt.planning.plan_rows import as_dispatched, lateness
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.why import smallest_changes
-from schedopt.problems.summary import Explanation, SmallestChange, Solve, Tonight
+from schedopt.problems.summary import Explanation, SmallestChange, Solve
 from schedopt.solvers.clock import now
 from schedopt.solvers.question import as_document
 from schedopt.solvers.result import Result
@@ -41,104 +40,86 @@ Tell = Callable[[str], None]
 _TIME_OF_DAY = re.compile(r"\d?\d:\d\d(:\d\d)?", re.ASCII)
 
 
-def plan(
-    what: Instance | Source,
-    settings: Settings,
-    solve: Solve,
-    *,
-    farm: Farm,
-    names: OptionNames,
-    rules: Callable[[Instance], list[Constraint]],
-    past: Sequence[Constraint] = (),
-    risk: str | None = None,
-    explain: bool = False,
-    why: Sequence[str] = (),
-    time_limit: float | None = None,
-    tell: Tell | None = None,
-) -> Tonight:
-    """Return the plan of a table of jobs, or of an instance, on a farm.
-
-    Parameters
-    ----------
-    what : Instance or Source
-        The night, or its table of jobs.
-    settings, farm : Settings and Farm
-        The settings for this night, and those of the farm file, which they override.
-    solve : callable
-        `schedopt.solve`, or a partial of it.
-    names : OptionNames
-        The names of the settings in messages.
-    rules : callable
-        Returns the side constraints in addition to those of the farm.
-    past : sequence of Constraint
-        The rules that `carry` wrote, with the usage of earlier nights.
-    risk, explain : str and bool, optional
-        As `schedopt.solve` has them.
-    why : sequence of str
-        Jobs for which the smallest changes are found that would let them run.
-    time_limit : float, optional
-        Seconds for the plan, its explanation and these changes together.
-    tell : callable, optional
-        Called with lines about the table, such as the number of jobs.
-    """
+def expect_possible(
+    night: Instance, farm: Farm, names: OptionNames, *, risk: str | None, why: Sequence[str]
+) -> None:
+    """Raise `InputError` for settings that are not possible together."""
     if risk is not None and not is_measure(risk):
         raise InputError(AT_RISK["risk"].expected, found=quote(risk), place=names.place("risk"))
-    whole = farms.merge(farm, settings, names)
-    night = _night_of(what, settings, whole, names, tell)
-    if not isinstance(what, Instance) and not risk:
-        night = with_unpaid(night)
-    if risk and len(night.objectives) > 1:
-        expected = "fewer levels of priority: there are too many for a choice under risk"
-        raise InputError(expected, place=names.place("reward"))
     for name in why:
         with at_place(names.place("why")):
             pick_name(name, night.index, "the name of a job")
-    if why and risk:
+    has_cloud = farm.get("cloud") is not None
+    if risk and len(night.objectives) > 1:
+        expected = "fewer levels of priority: there are too many for a choice under risk"
+        raise InputError(expected, place=names.place("reward"))
+    if risk and why:
         expected = "a plan without risk: under risk the smallest changes are not known"
         raise InputError(expected, place=names.place("why"))
-    lasting = farm.get("constraints", ())
-    own = shares(night, whole, farms.merge(Farm(), settings, names), names)
-    further, replaced = rules(night), {rule.name for rule in own}
-    every_night: list[Constraint] = [*(rule for rule in lasting if rule.name not in replaced), *own]
-    every_night += chosen_jobs(night, whole, settings, names, tell)
-    every_night, carried = with_past(every_night, past)
-    own_rules, carried = with_past(night.constraints, carried)
-    night = msgspec.structs.replace(night, constraints=tuple(own_rules))
-    tonight = [*rules_tonight([*every_night, *carried], night, tell), *further]
-    if whole.get("cloud") is not None and risk is not None:
+    if risk and has_cloud:
         expected = "a plan without risk: in the cloud, run times must be certain"
         raise InputError(expected, found=quote(risk), place=names.place("risk"))
-    if whole.get("cloud") is not None and why:
+    if why and has_cloud:
         expected = "a plan without a cloud: with one the smallest changes are not known"
         raise InputError(expected, place=names.place("why"))
-    night, tonight = _with_cloud(night, tonight, whole, names, tell)
-    kind, began = "selection" if risk else "schedule", now()
-    stages = 1 + explain + bool(why)
+
+
+def rules_of(
+    night: Instance,
+    whole: Farm,
+    filed: Farm,
+    settings: Settings,
+    names: OptionNames,
+    *,
+    carried: Sequence[Constraint],
+    tell: Tell | None,
+) -> tuple[Instance, list[Constraint]]:
+    """Return the night and the side constraints of the farm, with the usage of earlier nights."""
+    own = shares(night, whole, farms.merge(Farm(), settings, names), names)
+    replaced = {rule.name for rule in own}
+    lasting = (rule for rule in filed.get("constraints", ()) if rule.name not in replaced)
+    chosen = chosen_jobs(night, whole, settings, names, tell)
+    every_night, carried = with_past([*lasting, *own, *chosen], carried)
+    own_rules, carried = with_past(night.constraints, carried)
+    night = msgspec.structs.replace(night, constraints=tuple(own_rules))
+    return night, rules_tonight([*every_night, *carried], night, tell)
+
+
+def solved(
+    night: Instance,
+    rules: Sequence[Constraint],
+    solve: Solve,
+    *,
+    risk: str | None,
+    explain: bool,
+    why: Sequence[str],
+    time_limit: float | None,
+) -> tuple[Result, Result | None]:
+    """Return the result of a night, and the same with times; None without a solution."""
+    began, stages = now(), 1 + explain + bool(why)
     seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
     kept = min(TIMING, 0.3 * seconds) if risk and seconds is not None else 0.0
     result = solve(
         night,
-        formulation=kind,
+        formulation="selection" if risk else "schedule",
         risk=risk,
-        constraints=tonight,
+        constraints=rules,
         explain=explain,
         time_limit=None if seconds is None else seconds - kept,
     )
-    if why and result.solution is not None:
-        left = None if time_limit is None else max(0.0, time_limit - (now() - began))
-        result = with_changes(night, tonight, result, why, solve=solve, seconds=left)
-    run = None
-    if result.solution is not None:
-        left = TIMING if time_limit is None else max(0.0, time_limit - (now() - began))
-        run = schedule_chosen(night, result, solve, min(TIMING, left)) if risk else result
-        run = in_array_order(night, run)
+    if result.solution is None:
+        return result, None
+    left = None if time_limit is None else max(0.0, time_limit - (now() - began))
+    if why:
+        result = with_changes(night, rules, result, why, solve=solve, seconds=left)
     if not risk:
-        result = run or result
-    line = quality_line(night, result, run)
-    return Tonight(night, result, run, line, whole, whole.get("template"))
+        result = in_array_order(night, result)
+        return result, result
+    run = schedule_chosen(night, result, solve, TIMING if left is None else min(TIMING, left))
+    return result, None if run is None else in_array_order(night, run)
 
 
-def _night_of(
+def night_of(
     what: Instance | Source, settings: Settings, whole: Farm, names: OptionNames, tell: Tell | None
 ) -> Instance:
     """Return the night of a table; an instance is returned unchanged."""
@@ -155,7 +136,7 @@ def _night_of(
     return night
 
 
-def _with_cloud(
+def with_cloud(
     night: Instance,
     rules: list[Constraint],
     farm: Farm,
@@ -185,12 +166,11 @@ def _with_cloud(
     return night, rules
 
 
-def in_array_order(night: Instance, run: Result | None) -> Result | None:
+def in_array_order(night: Instance, run: Result[Scheduled]) -> Result[Scheduled]:
     """Return a schedule in which equal tasks start in the order of their numbers."""
-    if run is None or not isinstance(run.solution, Scheduled):
-        return run
-    tasks = tuple(tasks_in_order(night, run.solution.tasks))
-    return msgspec.structs.replace(run, solution=msgspec.structs.replace(run.solution, tasks=tasks))
+    schedule: Any = run.solution
+    tasks = tuple(tasks_in_order(night, schedule.tasks))
+    return msgspec.structs.replace(run, solution=msgspec.structs.replace(schedule, tasks=tasks))
 
 
 def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None) -> Instance:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
 
 Line = tuple[str, str]  # a name, such as ``threshold``, and a value in words
@@ -181,18 +180,6 @@ def changes_table(changes: Iterable[Change]) -> Table:
 
 
 Solve = Callable[..., "Result"]  # the verb, with limits
-
-
-@dataclass(frozen=True, eq=False)
-class Tonight:
-    """A plan with its night, its result, and the settings of the farm."""
-
-    instance: AnyInstance
-    result: Result  # of the formulation ``schedule``, checked; under risk of ``selection``
-    run: Result | None  # the same with times; None if there is no plan
-    line: str  # its quality, and the bound on the quality of any plan
-    farm: Any  # its settings: see `schedopt.planning.farm.Farm`
-    template: str | None  # the default template of a script
 
 
 # Explanations.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
+from schedopt.instances.dssp.worth import with_unpaid
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
 from schedopt.instances.files import dump, is_stream, write_bytes
@@ -18,7 +20,7 @@ from schedopt.planning import farm as farms
 from schedopt.planning.document import as_plan
 from schedopt.planning.farm import Texts
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.summary import Plan, PlanRow, Section, Solve, Tonight
+from schedopt.problems.summary import Plan, PlanRow, Section, Solve
 from schedopt.solvers.result import Document, Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
@@ -34,18 +36,31 @@ INSTANCES = (".json", ".json.gz")
 TIME_LIMIT = 10.0  # seconds of solving by default
 
 
-class NightPlan(Tonight):
+@dataclass(frozen=True, eq=False)
+class NightPlan:
     """The plan of a night, in which every selected job finishes on time.
 
     Attributes
     ----------
     instance : Instance
     result : Result
+        Of the formulation ``schedule``, checked; under risk of ``selection``.
     run : Result or None
         The result with times; None without a solution.
     line : str
         The objective and the bound in words.
+    farm : Farm or None
+        The settings of the farm.
+    template : str or None
+        The default template of a script.
     """
+
+    instance: AnyInstance
+    result: Result
+    run: Result | None
+    line: str
+    farm: farms.Farm | None
+    template: str | None
 
     @cached_property
     def whole(self) -> Plan:
@@ -291,7 +306,7 @@ def plan_night(
     tell: Callable[[str], None] | None,
 ) -> NightPlan:
     """Return the plan of `plan`; ``names`` has the names of settings in messages."""
-    from schedopt.planning.plan import plan as planned_night
+    from schedopt.planning import plan as steps
 
     what, record = _instance_or_table(table)
     if record.name != "dssp":
@@ -300,23 +315,22 @@ def plan_night(
     filed = farms.read(farm)
     if template is not None:
         filed["template"] = str(template)
-    planned = planned_night(
-        what,
-        settings,
-        solve,
-        farm=filed,
-        names=names,
-        rules=lambda night: read_rules(constraints, record.name, night),
-        past=read_rules(past, record.name),
-        risk=risk,
-        explain=explain,
-        why=[why] if isinstance(why, str) else list(why or ()),
-        time_limit=time_limit,
-        tell=tell,
+    whole = farms.merge(filed, settings, names)
+    night = steps.night_of(what, settings, whole, names, tell)
+    if not is_instance(what) and not risk:
+        night = with_unpaid(night)
+    jobs = [why] if isinstance(why, str) else list(why or ())
+    steps.expect_possible(night, whole, names, risk=risk, why=jobs)
+    further, carried = read_rules(constraints, record.name, night), read_rules(past, record.name)
+    night, rules = steps.rules_of(night, whole, filed, settings, names, carried=carried, tell=tell)
+    night, rules = steps.with_cloud(night, [*rules, *further], whole, names, tell)
+    result, run = steps.solved(
+        night, rules, solve, risk=risk, explain=explain, why=jobs, time_limit=time_limit
     )
+    line = steps.quality_line(night, result, run)
     if save_farm is not None:
-        farms.save(planned.farm, save_farm)
-    return NightPlan(**vars(planned))
+        farms.save(whole, save_farm)
+    return NightPlan(night, result, run, line, whole, whole.get("template"))
 
 
 def _instance_or_table(table: object) -> tuple[Any, Problem]:
