@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all explore lint speed plugin-test logs provable reproduction notebooks-student docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
+.PHONY: agree help demo test test-all explore lint speed plugin-test logs reproduction notebooks-student docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -57,9 +57,6 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 slurm-test: $(READY) ## carry out nights on a real Slurm that this starts in a temporary folder (forty minutes; installs Debian's packages)
 	benchmarks/slurm/install.sh
 	$(BIN)/python -m benchmarks.slurm
-
-provable: $(READY) ## which sizes of schedules are proven optimal within a minute
-	$(BIN)/python -m benchmarks.dssp_schedule provable
 
 reproduction: $(READY) ## run the whole ledger in full (an hour), and write docs/reproduction.md anew
 	$(BIN)/python -m benchmarks.reproduction

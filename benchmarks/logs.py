@@ -1,9 +1,8 @@
 """Gaps of policies to re-proved bounds on public logs (``make logs``).
 
 Converts the logs in the folder of shared data, if they exist, and evaluates twelve policies on
-each. Results are stored in build/logs.jsonl, so that an interrupted run is resumed. Writes
-docs/logs.md and docs/logs.png. ``python -m benchmarks.logs LOG.json ...`` prints the table of other
-logs.
+each. Results are stored in build/logs.jsonl, so that an interrupted run is resumed. Writes the
+table of docs/logs.md, and docs/logs.png.
 """
 
 import csv
@@ -19,12 +18,13 @@ from typing import Any
 import numpy as np
 
 import schedopt
-from benchmarks.tables import Measured, measurement, row
 from schedopt.sweep.rows import BenchRow
 
 HERE = Path(__file__).parents[1]
 DATA = HERE.parent / "shared" / "data"
-BUILD, DOCS = HERE / "build", HERE / "docs"
+BUILD, PAGE = HERE / "build", HERE / "docs" / "logs.md"
+ON_PAGE = ("saf", "easy", "fcfs")
+"""The policies in the table of the page; its picture has all of them."""
 POLICIES = (
     "saf",
     "sjf",
@@ -39,8 +39,6 @@ POLICIES = (
     "static-quickswap",
     "fcfs",
 )
-ON_PAGE = ("saf", "easy", "fcfs")
-"""The policies in the table of docs/logs.md; its picture has all of them."""
 SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
 FEW = 100  # jobs up to which a virtual cluster is left out
 HOST, LOAD = 8, 0.95
@@ -96,97 +94,56 @@ def gap_of(one: BenchRow) -> str:
     return f"{one.gap:.1%}" if one.gap < 10 else f"{one.gap + 1:,.0f} times"
 
 
-@measurement
-def table(rows: list[BenchRow], lines: list[list[str]]) -> Measured:
-    """Print a row for each log, and append it to ``lines`` as cells of the page."""
-    yield "Mean response over a re-proved bound"
-    met = 0
+def table(rows: list[BenchRow]) -> str:
+    """Return the table of the page; the smallest gap of all policies is bold."""
+    heads = ["log", "jobs", "servers", "load", "bound, s", "best of all settings", *ON_PAGE]
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     for file, some in groupby(rows, key=lambda one: one.file):
         mine = {one.policy: one for one in some}
         first, log = next(iter(mine.values())), schedopt.load(file)
-        gaps = {name: gap_of(mine[name]) for name in POLICIES}
         best = min(one.gap for one in mine.values() if one.gap is not None)
-        gaps = {n: f"**{gap}**" if mine[n].gap == best else gap for n, gap in gaps.items()}
         bound = f"{first.reference_bound:,.4g}" if first.reference_bound else "–"
-        bound += "" if first.bound_checked else " (believed)"
         any_policy = (first.reference or 0.0) / (first.reference_bound or 1.0) - 1.0
-        columns = {
-            "jobs": len(log.jobs),
-            "servers": log.servers,
-            "load": f"{log.load:.2f}",
-            "bound": bound,
-            "best of all settings": f"{any_policy:.1%}",
-        }
-        lines.append(
-            [
-                first.instance,
-                *(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in columns.values()),
-                *gaps.values(),
-            ]
-        )
-        met += first.bound_checked
-        yield row(
-            first.instance,
-            gaps["saf"].strip("*"),
-            **columns,
-            **{name: gap.strip("*") for name, gap in gaps.items()},
-        )
-    yield row(f"bounds re-proved: {met} of {len(lines)}")
+        cells = [first.instance, f"{len(log.jobs):,}", f"{log.servers:,}", f"{log.load:.2f}"]
+        cells += [bound if first.bound_checked else f"{bound} (believed)", f"{any_policy:.1%}"]
+        for name in ON_PAGE:
+            gap = gap_of(mine[name])
+            cells.append(f"**{gap}**" if mine[name].gap == best else gap)
+        lines.append(cells)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def page(lines: list[list[str]]) -> None:
-    """Replace the table of docs/logs.md."""
-    heads = ["log", "jobs", "servers", "load", "bound, s", "best of all settings", *POLICIES]
-    columns = [i for i, head in enumerate(heads) if head not in POLICIES or head in ON_PAGE]
-    marks = ["---", *["---:"] * (len(heads) - 1)]
-    laid = [f"| {' | '.join(line[i] for i in columns)} |" for line in (heads, marks, *lines)]
-    path = DOCS / "logs.md"
-    text = path.read_text()
-    begin, end = text.index("| log | jobs"), text.index("\n\nWritten by")
-    text = text[:begin] + "\n".join(laid) + text[end:]
-    path.write_text(text)
-
-
-def draw(rows: list[BenchRow], names: list[str]) -> None:
+def draw(rows: list[BenchRow]) -> None:
     """Draw the gap of each policy on each log as a colour map."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
     gap = {(one.instance, one.policy): one.gap for one in rows}
+    names = list(dict.fromkeys(one.instance for one in rows))
     cells = np.array([[gap.get((log, name)) or np.nan for name in POLICIES] for log in names])
     figure, axes = plt.subplots(figsize=(9.5, 0.42 * len(names) + 1.6), layout="constrained")
     image = axes.imshow(cells, norm=LogNorm(0.01, 10, clip=True), cmap="cividis_r", aspect="auto")
     axes.set_xticks(range(len(POLICIES)), POLICIES, rotation=35, ha="right")
     axes.set_yticks(range(len(names)), names)
+    middle = {"ha": "center", "va": "center", "fontsize": 7}
     for (i, j), value in np.ndenumerate(cells):
         if np.isfinite(value):
             text = f"{value:.0%}" if value < 9.995 else f"{value + 1:,.0f}×"
-            axes.text(
-                j,
-                i,
-                text,
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="white" if value > 0.6 else "black",
-            )
+            axes.text(j, i, text, color="white" if value > 0.6 else "black", **middle)
     figure.colorbar(image, label="over the bound", format=lambda v, _: f"{v:.0%}")
-    figure.savefig(DOCS / "logs.png", dpi=90, pil_kwargs={"optimize": True})
+    figure.savefig(PAGE.with_suffix(".png"), dpi=90, pil_kwargs={"optimize": True})
 
 
 def main() -> None:
-    """Print the table of logs; without arguments also write the page."""
-    arguments = [Path(path) for path in sys.argv[1:]]
-    paths = arguments or list(convert_logs())
+    """Write the page and its picture."""
+    paths = list(convert_logs())
     if not paths:
-        sys.exit("no logs; expected LOG.json ...")
-    kept = None if arguments else BUILD / "logs.jsonl"
-    rows = schedopt.bench(paths, policies=POLICIES, certificate=True, output=kept)
-    lines: list[list[str]] = []
-    table(rows, lines)
-    if not arguments:
-        page(lines)
-        draw(rows, [line[0] for line in lines])
+        sys.exit(f"no logs in {DATA}")
+    rows = schedopt.bench(paths, policies=POLICIES, certificate=True, output=BUILD / "logs.jsonl")
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = text.index("| log | jobs"), text.index("\n\nWritten by")
+    PAGE.write_text(text[:begin] + table(rows) + text[end:], encoding="utf-8")
+    draw(rows)
 
 
 if __name__ == "__main__":

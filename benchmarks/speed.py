@@ -6,11 +6,13 @@ smaller instances in a few minutes. Each problem has one chart and one table.
 
 import os
 import platform
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -19,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import dssp_schedule, dssp_selection, epoch, hesrpt, msfq
-from benchmarks.tables import cell, cpu_time
 from schedopt import load
+from schedopt.formulations.constraints import Resource
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.msfq import Instance as Queue
 from schedopt.instances.msfq import JobClass
-from schedopt.policies.msfq.logs import registration
+from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.verbs.generate import generate
@@ -41,6 +43,7 @@ TITLES = {
 }
 REPEATED = 1.0
 """CPU seconds below which a measurement of schedopt is repeated, and the least time counts."""
+ARRIVALS = 100_000
 
 
 class Work(NamedTuple):
@@ -79,126 +82,187 @@ def solved(work: Callable[[], object]) -> float:
     return 0.0
 
 
+def solvers_of(
+    instance: Any, limit: float, rivals: dict[str, str], **options: Any
+) -> dict[str, Callable[[], float | None]]:
+    """Return schedopt's own engines and the named solvers of ``rivals`` for a row."""
+    run = partial(gap_of, instance, limit, **options)
+    return {SCHEDOPT: run} | {name: partial(run, solver=of) for name, of in rivals.items()}
+
+
 def selections(quick: bool, limit: float) -> Iterator[Work]:
-    """Yield knapsacks, fair shares, and side constraints over groupings that cross."""
+    """Yield knapsacks, bounds on groups, side constraints that cross, and ready jobs."""
+    mip = {"HiGHS": "highs"} | ({"SCIP": "scip"} if find_spec("pyscipopt") else {})
     for family in ("uncorrelated", "weakly-correlated"):
         for jobs in (1_000, 10_000) if quick else (1_000, 10_000, 100_000):
-            night = dssp_selection.knapsack_of(family, jobs)
-            branching = partial(dssp_selection.branch_and_bound, night, limit)
-            yield Work(
-                "dssp",
-                f"knapsack, {family}, {jobs:,} jobs",
-                {
-                    SCHEDOPT: partial(gap_of, night, limit),
-                    "HiGHS": partial(gap_of, night, limit, solver="highs"),
-                    "OR-Tools knapsack": lambda run=branching: None if run() is None else 0.0,
-                },
-            )
-    shares = [(10_000, 100)] if quick else [(10_000, 100), (100_000, 1_000)]
-    for jobs, teams in shares:
-        night, rule = dssp_selection.night_of_teams(jobs, teams)
-        label = f"fair shares, {jobs:,} jobs, {teams:,} teams"
-        yield Work("dssp", label, _mip_solvers(night, limit, constraints=[rule]))
+            night = generate("dssp", family, seed=1, options={"jobs": jobs})
+            solvers = solvers_of(night, limit, {"HiGHS": "highs"})
+            solvers["OR-Tools knapsack"] = partial(or_tools_knapsack, night, limit)
+            yield Work("dssp", f"knapsack, {family}, {jobs:,} jobs", solvers)
+    for jobs, groups in [(10_000, 100)] if quick else [(10_000, 100), (100_000, 1_000)]:
+        options = {"jobs": jobs, "groups": groups, "bounds": "weights"}
+        night = generate("dssp", "group-fair", seed=1, options=options)
+        label = f"shares of groups, {jobs:,} jobs, {groups:,} groups"
+        yield Work("dssp", label, solvers_of(night, limit, mip))
     for jobs in (200,) if quick else (200, 500, 2_000):
         night = generate("dssp", "crossing", seed=1, options={"jobs": jobs, "rules": "all"})
         label = f"side constraints that cross, {jobs:,} jobs"
-        yield Work("dssp", label, _mip_solvers(night, limit))
+        yield Work("dssp", label, solvers_of(night, limit, mip))
+    for jobs in (1_000, 10_000):
+        solvers = solvers_of(ready_jobs(jobs), limit, {"HiGHS": "model"})
+        yield Work("dssp", f"ready jobs by priority, then cores, {jobs:,} jobs", solvers)
 
 
-def _mip_solvers(night: Any, limit: float, **options: Any) -> dict[str, Callable[[], float | None]]:
-    names = {"HiGHS": "highs"} | ({"SCIP": "scip"} if "scip" in dssp_selection.RIVALS else {})
-    return {SCHEDOPT: partial(gap_of, night, limit, **options)} | {
-        name: partial(gap_of, night, limit, solver=solver, **options)
-        for name, solver in names.items()
-    }
+def or_tools_knapsack(night: Any, limit: float) -> float | None:
+    """Solve a knapsack by OR-Tools' branch and bound; return 0, or None without a proof."""
+    from ortools.algorithms.python import knapsack_solver
+
+    kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
+    solver = knapsack_solver.KnapsackSolver(kind, "selection")
+    solver.set_time_limit(limit)
+    demands = [night.demands.astype(int).tolist()]
+    solver.init(night.rewards.astype(int).tolist(), demands, [int(night.room())])
+    solver.solve()
+    return 0.0 if solver.is_solution_optimal() else None
+
+
+def ready_jobs(count: int) -> Instance:
+    """Return jobs of 1 to 16 cores with a priority and distinct memory, on 500 cores and 2 TB."""
+    draw = np.random.Generator(np.random.PCG64(1))
+    cores, memory = draw.integers(1, 17, count).tolist(), draw.integers(500, 64_001, count).tolist()
+    priority = draw.integers(0, 101, count).tolist()
+    jobs = tuple(
+        Job(
+            name=f"job-{i}",
+            reward=float(priority[i]),
+            demand=float(cores[i]),
+            critical_path=0.0,
+            values={"cores": float(cores[i])},
+        )
+        for i in range(count)
+    )
+    use = {job.name: float(of) for job, of in zip(jobs, memory, strict=True)}
+    return Instance(
+        name="ready",
+        processors=500,
+        deadline=1.0,
+        jobs=jobs,
+        objectives=("reward", "cores"),
+        constraints=(Resource(name="memory", use=use, capacity=2_000_000.0),),
+    )
 
 
 def schedules(quick: bool, limit: float) -> Iterator[Work]:
-    """Yield nights to schedule; the rival is the CP-SAT model as it is declared."""
-    sizes = [(20, 200, 20), (40, 600, 40)]
-    for jobs, tasks, processors in sizes if quick else [*sizes, (80, 800, 80)]:
-        night = dssp_schedule.night(jobs, tasks, processors, 1)
-        solvers = {SCHEDOPT: None, "CP-SAT, declared model": "model"}
-        yield Work(
-            "dssp",
-            f"schedule, {jobs} jobs, {tasks} tasks, {processors} processors",
-            {
-                name: partial(gap_of, night, limit, formulation="schedule", solver=solver)
-                for name, solver in solvers.items()
-            },
-        )
+    """Yield nights of the archive to schedule."""
+    names = ["dssp-schedule-20-01", "dssp-schedule-20-02", "dssp-schedule-open-05"]
+    for name in names[:2] if quick else names:
+        night = load(f"archive:{name[:-3]}/{name}")
+        tasks = sum(len(stage) for job in night.jobs for stage in job.stages)
+        label = f"schedule, {len(night.jobs)} jobs, {tasks} tasks, {night.processors} processors"
+        rival = {"CP-SAT, declared model": "model"}
+        yield Work("dssp", label, solvers_of(night, limit, rival, formulation="schedule"))
 
 
 def allocations(quick: bool, limit: float) -> Iterator[Work]:
     """Yield one speedup beside the convex program, and different speedups over all orders."""
     for jobs in (20, 50) if quick else (20, 50, 200):
         instance = generate("hesrpt", "pareto", seed=1, options={"jobs": jobs, "p": 0.5})
-        solvers = {
-            SCHEDOPT: partial(gap_of, instance, limit),
-            "Clarabel": partial(gap_of, instance, limit, solver="model"),
-        }
+        solvers = solvers_of(instance, limit, {"Clarabel": "clarabel"})
         yield Work("hesrpt", f"one speedup, {jobs} jobs", solvers)
-    for jobs in (8, 12, 24) if quick else (8, 12, 14, 24, 60, 200):
-        run = partial(gap_of, hesrpt.unlike(jobs, "mixed", 1), limit)
-        yield Work("hesrpt", f"different speedups and weights, {jobs} jobs", {SCHEDOPT: run})
+    for jobs in (8, 12, 24) if quick else (8, 12, 16, 24, 60, 200):
+        instance = generate("hesrpt", "mixed", seed=1, options={"jobs": jobs})
+        solvers = solvers_of(instance, limit, {})
+        yield Work("hesrpt", f"different speedups and weights, {jobs} jobs", solvers)
 
 
 def packings(quick: bool, limit: float) -> Iterator[Work]:
     """Yield partitions with a planted optimum, and rectangles."""
+    rival = {"CP-SAT, declared model": "model"}
     for epochs, inequity in [(8, 2), (16, 4)] if quick else [(8, 2), (8, 4), (16, 4), (32, 3)]:
         options = {"epochs": epochs, "inequity": inequity}
         instance = generate("epoch", "planted", seed=1, options=options)
-        search = partial(epoch.paper_search, instance)
-        yield Work(
-            "epoch",
-            f"partition, {epochs} epochs, inequity {inequity}",
-            {
-                SCHEDOPT: partial(gap_of, instance, limit),
-                "CP-SAT, declared model": partial(gap_of, instance, limit, solver="model"),
-                "the paper's search": lambda run=search: None if run() is None else 0.0,
-            },
-        )
+        label = f"partition, {epochs} epochs, inequity {inequity}"
+        yield Work("epoch", label, solvers_of(instance, limit, rival))
     for nodes, jobs in [(16, 6), (16, 8)] if quick else [(16, 6), (16, 8), (16, 12), (32, 10)]:
-        instance = epoch.draw_rectangles(nodes, jobs, 0, 1)
-        run = partial(gap_of, instance, limit, formulation="rectangles")
-        solvers = {SCHEDOPT: run, "CP-SAT, declared model": partial(run, solver="model")}
+        options = {"nodes": nodes, "jobs": jobs, "load": 2.0}
+        instance = generate("epoch", "uniform", seed=1, options=options)
+        solvers = solvers_of(instance, limit, rival, formulation="rectangles")
         yield Work("epoch", f"rectangles, {nodes} nodes, {jobs} jobs", solvers)
 
 
 def queues(quick: bool, limit: float) -> Iterator[Work]:
-    """Yield simulations and replays beside plain Python and SimPy, and exact methods."""
-    few = msfq.FEW
+    """Yield simulations and replays beside SimPy, and exact methods."""
     servers = JobClass(need=1, arrival_rate=28.8, service_rate=1)
     mm32 = Queue(name="M/M/32", servers=32, classes=(servers,))
-    queue = load("example:one-or-all").scaled(7.0)
-    for label, instance, name in (("M/M/32, FCFS", mm32, "fcfs"), ("MSFQ", queue, "msfq")):
-        run = partial(simulate, instance, plan(instance, name), arrivals=few)
-        solvers = {SCHEDOPT: partial(solved, partial(run, seed=1))}
-        if instance is mm32:
-            simpy = lambda: msfq.simpy_cluster(32, msfq.mm32_jobs())  # noqa: E731
-            solvers["SimPy"] = partial(solved, simpy)
-        yield Work("msfq", f"simulation of {few:,} arrivals, {label}", solvers)
-    log = msfq.log(msfq.REPLAYED)
-    jobs = msfq.simpy_jobs(log)
-    solvers = {
-        SCHEDOPT: partial(solved, partial(registration.replay_log, log, "fcfs", "exact")),
-        "SimPy": partial(solved, partial(msfq.simpy_cluster, log.servers, jobs)),
+    run = partial(simulate, mm32, plan(mm32, "fcfs"), arrivals=ARRIVALS, seed=1)
+    solvers: dict[str, Callable[[], float | None]] = {
+        SCHEDOPT: partial(solved, run),
+        "SimPy": partial(solved, partial(simpy_fcfs, 32, mm32_jobs())),
     }
-    yield Work("msfq", f"replay of {msfq.REPLAYED:,} jobs, FCFS", solvers)
-    for size in (100_000,) if quick else (100_000, 1_000_000):
-        run = partial(registration.replay_log, msfq.log(size), "easy", "given")
-        yield Work("msfq", f"replay of {size:,} jobs, EASY", {SCHEDOPT: partial(solved, run)})
+    yield Work("msfq", f"simulation of {ARRIVALS:,} arrivals, M/M/32, FCFS", solvers)
+    for policy, size in (("fcfs", 5_000), ("easy", 100_000), ("easy", 1_000_000)):
+        if quick and size == 1_000_000:
+            continue
+        options: dict[str, Any] = {"jobs": size, "load": 0.8}
+        log = generate("msfq", "lublin-feitelson", seed=1, options=options)
+        solvers = {SCHEDOPT: partial(solved, partial(replay_log, log, policy, "given"))}
+        if policy == "fcfs":
+            columns = (log.jobs.submit.tolist(), log.jobs.need.tolist(), log.jobs.run.tolist())
+            jobs = list(zip(*columns, strict=True))
+            solvers["SimPy"] = partial(solved, partial(simpy_fcfs, log.servers, jobs))
+        yield Work("msfq", f"replay of {size:,} jobs, {policy.upper()}", solvers)
     for k in (4, 32) if quick else (4, 32, 128):
         instance = generate("msfq", "one-or-all", seed=1, options={"k": k, "load": 0.5})
-        solvers = {SCHEDOPT: partial(gap_of, instance, limit)}
-        if k == 4:
-            solvers["Markov chain"] = partial(gap_of, instance, limit, solver="model")
+        solvers = solvers_of(instance, limit, {"Markov chain": "model"} if k == 4 else {})
         yield Work("msfq", f"all thresholds of {k} servers, exact", solvers)
     for k in (4, 8) if quick else (4, 8, 16):
-        options: dict[str, Any] = {"k": k, "load": 0.8}
+        options = {"k": k, "load": 0.8}
         instance = generate("msfq", "one-or-all", seed=1, options=options)
-        run = partial(gap_of, instance, limit, formulation="optimal-policy", gap=1e-4)
-        yield Work("msfq", f"optimal policy of {k} servers, gap 1e-4", {SCHEDOPT: run})
+        solvers = solvers_of(instance, limit, {}, formulation="optimal-policy", gap=1e-4)
+        yield Work("msfq", f"optimal policy of {k} servers, gap 1e-4", solvers)
+
+
+def mm32_jobs() -> list[tuple[float, int, float]]:
+    """Return submit times, servers and run times of M/M/32 at a load of 0.9."""
+    draw, now, jobs = random.Random(1), 0.0, []  # noqa: S311 - a simulation, no secret
+    for _ in range(ARRIVALS):
+        now += draw.expovariate(28.8)
+        jobs.append((now, 1, draw.expovariate(1.0)))
+    return jobs
+
+
+def simpy_fcfs(servers: int, jobs: list[tuple[float, int, float]]) -> None:
+    """Simulate jobs first come, first served by SimPy."""
+    import simpy
+
+    environment = simpy.Environment()
+    free = simpy.Container(environment, servers, init=servers)
+
+    def run_job(need: int, length: float) -> Iterator[Any]:
+        yield free.get(need)
+        yield environment.timeout(length)
+        yield free.put(need)
+
+    def arrivals() -> Iterator[Any]:
+        for submit, need, length in jobs:
+            if submit > environment.now:
+                yield environment.timeout(submit - environment.now)
+            environment.process(run_job(need, length))
+
+    environment.process(arrivals())
+    environment.run()
+
+
+def cpu_time(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the CPU time of a call in seconds, and its result."""
+    began = process_time()
+    result = work()
+    return process_time() - began, result
+
+
+def cell(value: float) -> str:
+    """Return a number with three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def processor_share() -> float:

@@ -8,7 +8,6 @@ import sys
 import tomllib
 import warnings
 from importlib import import_module
-from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from builders.cli import ROOT, process
 
 import schedopt
 from benchmarks import speed
-from benchmarks.tables import resume
 from schedopt.instances.extras import EXTRAS, OPENS
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
@@ -204,18 +202,3 @@ def test_speed_page_has_cpu_time_and_gap_of_each_solver() -> None:
     assert "| partition | no solution after 0.5 s |" in page
     assert "make speed QUICK=1" in page
     assert f"Python {platform.python_version()}" in page
-
-
-def test_benchmark_resume_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    done: list[int] = []
-
-    def work(number: int) -> list[int]:
-        done.append(number)
-        return [number, number**2]
-
-    file = tmp_path / "rows.jsonl"
-    first = resume(file, list[int], itemgetter(0), (1, 2), work)
-    lines = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(lines[0] + lines[1][:2])
-    assert resume(file, list[int], itemgetter(0), (1, 2), work) == first == {1: [1, 1], 2: [2, 4]}
-    assert done == [1, 2, 2]

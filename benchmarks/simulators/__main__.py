@@ -1,165 +1,272 @@
 """Compare other simulators on the archive's workloads with known starts.
 
-``python -m benchmarks.simulators [NAME ...] [--source NAME=DIR]``. Each simulator is installed into
-its own folder under build/simulators and runs every workload without GPUs. Every start is compared
-with that of the policy. The table has the number of workloads on which all starts agree; below it
-is the smallest case of each kind of disagreement.
+``python -m benchmarks.simulators [NAME ...]`` installs each simulator into its own folder under
+build/simulators and runs every workload without GPUs, one partition at a time. The table has the
+number of workloads on which every start is that of the policy. Below it is the first difference on
+the smallest workload on which a scheduler differs.
 """
 
 from __future__ import annotations
 
-import argparse
+import csv
+import json
+import shutil
+import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from benchmarks.simulators import slurm
-from benchmarks.simulators.peers import PEERS, Installed, MissingPeerError, Scheduler, install
-from benchmarks.simulators.workloads import Workload, first_wrong, kind, workloads
-from schedopt.instances.starts import WrongStart
+from schedopt.instances import packed
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.start_check import first_wrong_start
 
-BUILD = Path(__file__).parents[2] / "build" / "simulators"
-KINDS = 3  # most kinds of disagreement that are shown
+ROOT = Path(__file__).parents[2]
+ARCHIVE, BUILD = ROOT / "archive" / "backfilling.zip", ROOT / "build" / "simulators"
+ADAPTERS = Path(__file__).with_name("adapters.py")
+PATIENCE = 900.0  # time limit in seconds for all workloads under one scheduler
+BOTH, GIVEN, EXACT = ("given", "exact"), ("given",), ("exact",)
+"""Policies plan with the users' estimates, or with the exact run times. FCFS needs neither."""
+HEAD = (
+    "| simulator | scheduler | policy | starts agree, estimates as given "
+    "| starts agree, run times known |\n| --- | --- | --- | --- | --- |"
+)
 
 
-@dataclass
-class Comparison:
-    """The workloads on which a scheduler agrees with its policy, disagrees, or fails."""
+class Peer(NamedTuple):
+    """A public simulator of schedulers."""
 
-    scheduler: Scheduler
-    estimates: str
-    agreeing: list[Workload] = field(default_factory=list)
-    wrong: list[tuple[Workload, WrongStart]] = field(default_factory=list)
-    failed: list[tuple[Workload, str]] = field(default_factory=list)
+    name: str
+    url: str
+    version: str  # a commit, or a release on PyPI
+    schedulers: Sequence[tuple[str, str, Sequence[str]]]  # name, policy, estimates
+    folder: str = ""  # the required folder of the repository
+    packages: Sequence[str] = ()  # the words of each call of pip
 
-    def cell(self) -> str:
-        """Return the number of workloads on which all machines agree, as a cell."""
-        wrong, failed = ({one.whole for one, _ in some} for some in (self.wrong, self.failed))
-        every = {one.whole for one in self.agreeing} | wrong | failed
-        fail = f"; {len(failed)} fail" if failed else ""
-        return f"{len(every - wrong - failed)} of {len(every)}{fail}"
+
+PEERS = (
+    Peer(
+        "pyss",
+        "https://github.com/dinesh121991/pyss",
+        "44a24235f191ffcaf29b570328670d74099e8926",
+        (
+            ("FcfsScheduler", "fcfs", GIVEN),
+            ("EasyBackfillScheduler", "easy", BOTH),
+            ("ConservativeScheduler", "conservative", BOTH),
+        ),
+        folder="src",
+    ),
+    Peer(
+        "PyBatsim",
+        "https://gitlab.inria.fr/batsim/pybatsim",
+        "3.2.1",
+        (
+            ("schedFcfs", "fcfs", GIVEN),
+            ("easyBackfillNotopo", "easy", BOTH),
+            ("easyBackfill", "easy", BOTH),
+        ),
+        packages=(
+            "sortedcontainers procset==1.0 docopt==0.6.2 pyzmq",
+            "--no-deps pybatsim==3.2.1",
+        ),
+    ),
+    Peer(
+        "AccaSim",
+        "https://github.com/cgalleguillosm/accasim",
+        "1.1.3",
+        (("FIFO", "fcfs", GIVEN), ("EBF", "easy", BOTH)),
+        packages=("accasim==1.1.3",),
+    ),
+    Peer(
+        "CQSim",
+        "https://github.com/SPEAR-UIC/CQSim",
+        "d8bdbb00ad0775591b04fe631a99991700cff45e",
+        (
+            ("none", "fcfs", GIVEN),
+            ("EASY", "easy", BOTH),
+            ("conservative", "conservative", BOTH),
+        ),
+        folder="src",
+    ),
+    Peer(
+        "RAPS",
+        "https://github.com/ExaDigiT/RAPS",
+        "6c142bfdbfeb9f206cd4e552e9ac625895289f31",
+        (("fcfs", "fcfs", GIVEN), ("easy", "easy", BOTH)),
+        folder="raps",
+        packages=("numpy pandas scipy pydantic pydantic-settings pyyaml",),
+    ),
+    Peer(
+        "sched-rl-gym",
+        "https://github.com/renatolfc/sched-rl-gym",
+        "44b7f1471739bc239877e2da3b49c98056d23107",
+        (
+            ("FifoScheduler", "fcfs", GIVEN),
+            ("EasyScheduler", "easy", EXACT),
+            ("BackfillingScheduler", "conservative", EXACT),
+        ),
+        folder="schedgym",
+        packages=("numpy intervaltree parallelworkloads",),
+    ),
+    Peer(
+        "mjqm-simulator",
+        "https://github.com/UniVe-NeDS-Lab/mjqm-simulator",
+        "59410a56c9114b62de1b49ed4ef4121d5a3368c2",
+        (
+            ("Smash", "fcfs", GIVEN),
+            ("BackFilling", "easy", EXACT),
+            ("BackFillingImperfect", "easy", GIVEN),
+        ),
+        folder="libs",
+    ),
+)
+
+
+def workloads() -> Iterator[Instance]:
+    """Yield the archive's workloads without GPUs, one instance for each partition.
+
+    A run time of 0 becomes 1. Estimates are at least the run time, since some simulators would end
+    a job at its estimate.
+    """
+    for path in sorted((packed.unpack(ARCHIVE, "instances/") / "instances").glob("*.csv")):
+        machine = json.loads(path.with_suffix(".json").read_bytes())
+        if machine.get("resources"):
+            continue
+        with path.open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for part, has in (machine.get("partitions") or {"": machine}).items():
+            mine = [row for row in rows if row.get("partition", "") == part]
+            submit, need, run, estimate = (
+                np.array([int(row[column]) for row in mine])
+                for column in ("submit", "need", "run", "estimate")
+            )
+            run = np.maximum(run, 1)
+            jobs = Jobs.of(submit, need, run, np.maximum(run, estimate))
+            name = path.stem.removeprefix("backfilling-") + (f"/{part}" if part else "")
+            yield Instance(name=name, servers=has["servers"], log="log.csv").with_jobs(jobs)
+
+
+def install(peer: Peer, home: Path) -> list[str]:
+    """Install a simulator into a folder; return the command of its adapter."""
+    python = "python2" if peer.name == "pyss" else str(home / "venv" / "bin" / "python")
+    checkout = home / "checkout"
+    commands: list[list[Any]] = [[sys.executable, "-m", "venv", home / "venv"]]
+    if peer.folder:
+        commands += [
+            ["git", "clone", "--quiet", "--no-checkout", peer.url, checkout],
+            ["git", "-C", checkout, "checkout", "--quiet", peer.version, "--", peer.folder],
+        ]
+    commands += [[python, "-m", "pip", "install", "-q", *p.split()] for p in peer.packages]
+    if not (home / "complete").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        for command in commands:
+            subprocess.run(command, check=True)
+        (home / "complete").touch()
+    return [python, str(ADAPTERS), peer.name, str(checkout)]
+
+
+def starts_of(
+    command: Sequence[str], scheduler: str, queues: Sequence[Instance]
+) -> list[list[float] | str]:
+    """Return the starts of each workload's jobs, or the reason why there are none."""
+    lines = []
+    for queue in queues:
+        columns = (queue.jobs.submit, queue.jobs.need, queue.jobs.run, queue.jobs.estimate)
+        titles = ("submit", "need", "run", "planned")
+        rows = zip(*(map(int, column) for column in columns), strict=True)
+        jobs = [dict(zip(titles, row, strict=True)) for row in rows]
+        lines.append(json.dumps({"scheduler": scheduler, "servers": queue.servers, "jobs": jobs}))
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(
+        command,
+        cwd=Path(command[-1]).parent,  # some simulators write files
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [one["starts"] if "starts" in one else one["error"] for one in answers]
+    why = (done.stderr.strip().splitlines() or ["it ended"])[-1]
+    return found + [why] * (len(queues) - len(found))
+
+
+def in_words(queue: Instance) -> str:
+    """Return a workload in the notation of docs/howto/check-starts.md."""
+    words = []
+    for submit, need, run, planned in zip(
+        queue.jobs.submit, queue.jobs.need, queue.jobs.run, queue.jobs.estimate, strict=True
+    ):
+        brackets = f" ({planned:g})" if planned != run else ""
+        words.append(f"{need}×{run:g}{brackets}" + (f" @{submit:g}" if submit else ""))
+    return f"{queue.servers} processors; jobs {', '.join(words)}"
 
 
 def compare(
-    installed: Installed, scheduler: Scheduler, estimates: str, asked: Sequence[Workload]
-) -> Comparison:
-    """Compare every start of a scheduler with its policy's."""
-    found = Comparison(scheduler, estimates)
-    given = [one.with_estimates(estimates) for one in asked]
-    for workload, starts in zip(given, installed.starts(scheduler.name, given), strict=True):
-        if isinstance(starts, str):
-            found.failed.append((workload, starts))
-        elif wrong := first_wrong(workload, starts, scheduler.policy):
-            found.wrong.append((workload, wrong))
-        else:
-            found.agreeing.append(workload)
-    return found
+    command: Sequence[str], scheduler: str, policy: str, queues: Sequence[Instance]
+) -> tuple[str, str]:
+    """Compare every start with the policy's.
 
-
-def smallest(workload: Workload, still: Callable[[Sequence[Workload]], Sequence[bool]]) -> Workload:
-    """Return a workload from which no job can be removed without losing the disagreement.
-
-    Halves are removed first, then quarters, and so on. ``still`` returns for several workloads
-    whether each has the same disagreement.
+    Returns
+    -------
+    (str, str)
+        The number of workloads on which all partitions agree, and the difference on the smallest
+        one that does not.
     """
-    count = len(workload.jobs) // 2
-    while count:
-        firsts = range(0, len(workload.jobs), count)
-        fewer = [workload.without(first, count) for first in firsts]
-        fewer = [one for one in fewer if one.jobs]
-        kept = [one for one, differs in zip(fewer, still(fewer), strict=True) if differs]
-        if kept:
-            workload = kept[-1]
-        else:
-            count //= 2
-    return workload
+    agrees: dict[str, bool] = {}
+    differences: list[tuple[int, str]] = []
+    for queue, starts in zip(queues, starts_of(command, scheduler, queues), strict=True):
+        difference = starts
+        if not isinstance(starts, str):
+            wrong = first_wrong_start(queue, policy, np.array(starts, dtype=float), "given", {})
+            difference = wrong.in_words() if wrong else ""
+        whole = queue.name.partition("/")[0]
+        agrees[whole] = agrees.get(whole, True) and not difference
+        if difference:
+            differences.append((len(queue.jobs), f"{in_words(queue)}: {difference}"))
+    return f"{sum(agrees.values())} of {len(agrees)}", min(differences, default=(0, ""))[1]
 
 
-def cases(installed: Installed, found: Comparison) -> list[str]:
-    """Return sentences on the smallest case of each of the most frequent kinds of disagreement."""
-    scheduler, policy = found.scheduler, found.scheduler.policy
-
-    def wrongs(asked: Sequence[Workload]) -> list[WrongStart | None]:
-        answers = installed.starts(scheduler.name, asked)
-        return [
-            None if isinstance(starts, str) else first_wrong(one, starts, policy)
-            for one, starts in zip(asked, answers, strict=True)
-        ]
-
-    lines = []
-    for which, count in Counter(kind(wrong) for _, wrong in found.wrong).most_common(KINDS):
-
-        def still(asked: Sequence[Workload], which: str = which) -> list[bool]:
-            return [wrong is not None and kind(wrong) == which for wrong in wrongs(asked)]
-
-        of_kind = [workload for workload, wrong in found.wrong if kind(wrong) == which]
-        case = smallest(min(of_kind, key=lambda one: len(one.jobs)), still)
-        (wrong,) = wrongs([case])
-        if wrong is None:
-            lines.append(f"first on {count}: not the same twice, {of_kind[0].name}")
-        else:
-            lines.append(f"first on {count}: {case.in_words()}: {wrong.in_words()}")
-    for why, count in Counter(why for _, why in found.failed).most_common(KINDS):
-        lines.append(f"fails on {count}: {why}")
-    return lines
+def with_run_times(queue: Instance) -> Instance:
+    """Return a workload whose estimates are the run times."""
+    return queue.with_jobs(replace(queue.jobs, estimate=queue.jobs.run))
 
 
-def checked(installed: Installed, asked: Sequence[Workload]) -> tuple[list[str], list[str]]:
-    """Return the rows of a simulator, and sentences on its smallest cases."""
-    peer, rows, below = installed.peer, [], []
-    for scheduler in peer.schedulers:
-        cells = dict.fromkeys(("given", "exact"), "")
-        for estimates in scheduler.estimates:
-            found = compare(installed, scheduler, estimates, asked)
-            cells[estimates] = found.cell()
-            for line in cases(installed, found):
-                exact = ", run times known" if estimates == "exact" else ""
-                below.append(f"- {peer.name} {scheduler.name}{exact}, {line}")
-        title = f"[{peer.name}]({peer.url}) {peer.version[:7]}"
-        rows.append(
-            f"| {title} | {scheduler.name} | `{scheduler.policy}` "
-            f"| {cells['given']} | {cells['exact']} |"
-        )
-    return rows, below
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Print the table and the smallest cases; the exit status is 2 for an unknown name."""
-    names = [peer.name for peer in PEERS]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.simulators", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"simulators: {', '.join(names)}, Slurm; or all")
-    parser.add_argument("--source", action="append", default=[], metavar="NAME=DIR")
-    parser.add_argument("--python2", help="a Python 2, which pyss needs")
-    parser.add_argument("--work", type=Path, default=BUILD, help="where simulators are installed")
-    given = parser.parse_args(words)
-    sources = dict(source.split("=", 1) for source in given.source if "=" in source)
-    known = {*names, "Slurm"}
-    if unknown := {*given.names, *sources} - known or len(sources) < len(given.source):
-        parser.error(f"{unknown or given.source}: expected names out of {', '.join(sorted(known))}")
-    asked = list(workloads())
-    print(
-        "| simulator | scheduler | policy | starts agree, estimates as given "
-        "| starts agree, run times known |\n| --- | --- | --- | --- | --- |"
-    )
+def main(names: Sequence[str]) -> None:
+    """Print the table and the differences."""
+    known = [*(peer.name for peer in PEERS), "Slurm"]
+    if unknown := set(names) - set(known):
+        sys.exit(f"found {', '.join(unknown)}; expected names out of {', '.join(known)}")
+    queues = {"given": list(workloads())}
+    queues["exact"] = list(map(with_run_times, queues["given"]))
+    print(HEAD)
     below: list[str] = []
     for peer in PEERS:
-        if given.names and peer.name not in given.names:
+        if names and peer.name not in names:
             continue
         try:
-            installed = install(peer, given.work, sources.get(peer.name), given.python2)
-        except MissingPeerError as error:
+            command = install(peer, BUILD / f"{peer.name}-{peer.version}")
+        except (OSError, subprocess.CalledProcessError) as error:
             below.append(f"- {peer.name} is not compared: {error}")
             continue
-        rows, lines = checked(installed, asked)
-        print(*rows, sep="\n", flush=True)
-        below += lines
+        for scheduler, policy, estimates in peer.schedulers:
+            cells = dict.fromkeys(BOTH, "")
+            for kind in estimates:
+                cells[kind], case = compare(command, scheduler, policy, queues[kind])
+                below += [f"- {peer.name} {scheduler}, {kind}: {case}"] if case else []
+            title = f"[{peer.name}]({peer.url}) {peer.version[:7]}"
+            print(f"| {title} | {scheduler} | `{policy}` | {' | '.join(cells.values())} |")
     print("", *below, sep="\n", flush=True)
-    if not given.names or "Slurm" in given.names:
-        slurm.main(asked)
-    return 0
+    if not names or "Slurm" in names:
+        slurm.main(queues["given"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

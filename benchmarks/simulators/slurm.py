@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
-from math import gcd
 
-from benchmarks.simulators.workloads import Workload, known_starts
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.slurm import cluster
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.logs.registration import replay_log
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 MINUTE = 60.0
@@ -34,33 +36,36 @@ AccountingStorageType=accounting_storage/none
 """
 
 
-def step(workload: Workload) -> int:
-    """Return the greatest common divisor of run times and estimates, which becomes a minute."""
-    return reduce(gcd, (time for job in workload.jobs for time in (job.run, job.planned)))
+def in_minutes(queue: Instance) -> Instance:
+    """Return a workload in whole minutes, the greatest common divisor of its times."""
+    jobs = queue.jobs
+    unit = np.gcd.reduce(np.concatenate([jobs.run, jobs.estimate]).astype(int))
+    return queue.with_jobs(
+        type(jobs).of(jobs.submit / unit, jobs.need, jobs.run / unit, jobs.estimate / unit)
+    )
 
 
-def minutes(workload: Workload) -> float:
-    """Return the length of a workload under `easy` in minutes."""
-    starts = known_starts(workload, "easy")
-    ends = (start + job.run for start, job in zip(starts, workload.jobs, strict=True))
-    return max(ends) / step(workload)
+def minutes(queue: Instance) -> float:
+    """Return the length of a workload under `easy`."""
+    return float((replay_log(queue, "easy", "given") + queue.jobs.run).max())
 
 
-def chosen(asked: Sequence[Workload]) -> list[Workload]:
-    """Return the machines of the shortest workloads."""
+def shortest(queues: Sequence[Instance]) -> list[Instance]:
+    """Return the partitions of the shortest workloads, in minutes."""
+    scaled = list(map(in_minutes, queues))
     lengths: dict[str, float] = {}
-    for one in asked:
-        lengths[one.whole] = max(minutes(one), lengths.get(one.whole, 0.0))
-    shortest = sorted(lengths, key=lambda name: lengths[name])[:COUNT]
-    return [one for one in asked if one.whole in shortest]
+    for queue in scaled:
+        whole = queue.name.partition("/")[0]
+        lengths[whole] = max(minutes(queue), lengths.get(whole, 0.0))
+    names = sorted(lengths, key=lambda name: lengths[name])[:COUNT]
+    return [queue for queue in scaled if queue.name.partition("/")[0] in names]
 
 
 @contextmanager
-def running(parts: Sequence[Workload]) -> Iterator[cluster.Cluster]:
+def running(parts: Sequence[Instance]) -> Iterator[cluster.Cluster]:
     """Run a Slurm with a partition for each workload; it is stopped at the end."""
     partitions = [
-        [f"w{number}n{node}" for node in range(workload.servers)]
-        for number, workload in enumerate(parts)
+        [f"w{number}n{node}" for node in range(queue.servers)] for number, queue in enumerate(parts)
     ]
     nodes = [node for partition in partitions for node in partition]
 
@@ -89,76 +94,66 @@ def running(parts: Sequence[Workload]) -> Iterator[cluster.Cluster]:
         yield slurm
 
 
-def play(parts: Sequence[Workload]) -> list[dict[int, float]]:
+def simulate(parts: Sequence[Instance]) -> list[dict[int, float]]:
     """Return the starts of the jobs of each workload under Slurm, in seconds."""
     order = sorted(
-        (job.submit * MINUTE / step(workload), number, row)
-        for number, workload in enumerate(parts)
-        for row, job in enumerate(workload.jobs)
+        (submit * MINUTE, number, row)
+        for number, queue in enumerate(parts)
+        for row, submit in enumerate(queue.jobs.submit.tolist())
     )
-    longest = max(map(minutes, parts))
+    starts: list[dict[int, float]] = [{} for _ in parts]
     with running(parts) as slurm:
         (slurm.folder / "job.sh").write_text('#!/bin/sh\nexec sleep "$1"\n')
         begun = time.time()
         for due, number, row in order:
             time.sleep(max(0.0, begun + due - time.time()))
-            job, unit = parts[number].jobs[row], step(parts[number])
+            jobs = parts[number].jobs
             slurm.run(
                 "sbatch", "--parsable", f"--partition=w{number}", f"--job-name=w{number}-{row}",
-                f"--nodes={job.need}", f"--time={job.planned // unit}", "--output=/dev/null",
-                "job.sh", f"{job.run // unit * MINUTE - LAG:g}",
+                f"--nodes={jobs.need[row]}", f"--time={jobs.estimate[row]:.0f}",
+                "--output=/dev/null", "job.sh", f"{jobs.run[row] * MINUTE - LAG:g}",
             )  # fmt: skip
-        end = begun + (2 * longest + 5) * MINUTE
+        end = begun + (2 * max(map(minutes, parts)) + 5) * MINUTE
         while slurm.run("squeue", "--noheader") and time.time() < end:
             time.sleep(5)
-        return _starts(slurm, begun, len(parts))
+        states = "--states=completed,timeout,running"
+        for line in slurm.run("squeue", "--noheader", states, "--format=%j|%S").splitlines():
+            name, start = line.split("|")
+            number, row = map(int, name.removeprefix("w").split("-"))
+            starts[number][row] = float(start) - begun
+    return starts
 
 
-def _starts(slurm: cluster.Cluster, begun: float, count: int) -> list[dict[int, float]]:
-    """Return the starts of the jobs that have started."""
-    found: list[dict[int, float]] = [{} for _ in range(count)]
-    for line in slurm.run(
-        "squeue", "--noheader", "--states=completed,timeout,running", "--format=%j|%S"
-    ).splitlines():
-        name, start = line.split("|")
-        number, row = name.removeprefix("w").split("-")
-        found[int(number)][int(row)] = float(start) - begun
-    return found
-
-
-def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, bool], str]:
+def compared(queue: Instance, found: Mapping[int, float]) -> tuple[dict[str, bool], str]:
     """Return which policies agree with all starts, and the first difference to `easy` in words."""
+    starts: NDArray[np.float64] = np.array(
+        [found.get(row, np.inf) for row in range(len(queue.jobs))]
+    )
     agrees, first = {}, ""
     for policy in POLICIES:
-        known = known_starts(workload, policy)
-        due = [start * MINUTE / step(workload) for start in known]
-        wrong = [
-            (min(start, found.get(row, start + 1e9)), row, start)
-            for row, start in enumerate(due)
-            if abs(found.get(row, 1e9) - start) > TOLERANCE
-        ]
-        agrees[policy] = not wrong
-        if wrong and policy == "easy":
-            _, row, start = min(wrong)
-            began = f"{found[row] / MINUTE:.1f}" if row in found else "never"
-            first = f"job {row} starts at minute {began}, `easy` has {start / MINUTE:.1f}"
+        due = replay_log(queue, policy, "given") * MINUTE
+        wrong = np.abs(starts - due) > TOLERANCE
+        agrees[policy] = not wrong.any()
+        if wrong.any() and policy == "easy":
+            row = int(np.argmin(np.where(wrong, np.minimum(starts, due), np.inf)))
+            began = f"{starts[row] / MINUTE:.1f}" if row in found else "never"
+            first = f"job {row} starts at minute {began}, `easy` has {due[row] / MINUTE:.1f}"
     return agrees, first
 
 
-def main(asked: Sequence[Workload]) -> None:
+def main(queues: Sequence[Instance]) -> None:
     """Run the shortest workloads on a real Slurm, and print a row for each."""
     if programs := cluster.missing(PROGRAMS):
         print(f"- Slurm is not compared: not installed: {', '.join(programs)}")
         return
-    parts = chosen(asked)
-    found = play(parts)
+    parts = shortest(queues)
     print(f"| workload | {' | '.join(f'`{policy}`' for policy in POLICIES)} | first difference |")
     print("| --- " * (len(POLICIES) + 2) + "|")
     totals = dict.fromkeys(POLICIES, 0)
-    for workload, starts in zip(parts, found, strict=True):
-        agrees, first = compared(workload, starts)
+    for queue, starts in zip(parts, simulate(parts), strict=True):
+        agrees, first = compared(queue, starts)
         cells = " | ".join("agrees" if agrees[policy] else "" for policy in POLICIES)
-        print(f"| `{workload.name}` | {cells} | {first} |", flush=True)
+        print(f"| `{queue.name}` | {cells} | {first} |", flush=True)
         for policy in POLICIES:
             totals[policy] += agrees[policy]
     counts = ", ".join(f"{count} `{policy}`" for policy, count in totals.items())

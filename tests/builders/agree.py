@@ -1,9 +1,7 @@
 """Do two methods agree? Random instances of every kind of side constraint, solved twice each.
 
-``make agree``, or ``PYTHONPATH=tests python -m builders.agree [COUNT [FILE [KIND]]]``: so many
-instances in all, of all kinds or of those that begin so, in parts that are written to a file
-(build/agree.jsonl) as they are done; run again, it goes on where it stopped. Exit 1 if any two
-methods disagree.
+``make agree``, or ``PYTHONPATH=tests python -m builders.agree [COUNT [KIND]]``: so many instances
+in all, of all kinds or of those that begin so. Exit 1 if any two methods disagree.
 
 Every other selection goes through HiGHS first, however small it is; those of 60 to 200 jobs are
 solved by SCIP, too. Other formulations are drawn and solved as the contract suite does. Bounds of
@@ -17,14 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.tables import Measured, measurement, out, resume, row
 from builders.rules import DRAWS, Named
 from schedopt import evaluate, solve
 from schedopt.formulations.dssp import Selection
@@ -199,7 +195,7 @@ def draw_large_night(seed: int) -> Instance:
 
 # --- two methods -----------------------------------------------------------------------------
 
-PART = 50  # instances between two lines of the file
+PART = 50  # instances of a part, which one process solves
 CONTRACT = (
     *("epoch/partition", "epoch/rectangles", "hesrpt/allocation"),
     *("msfq/threshold", "dssp/schedule", "dssp/season"),
@@ -334,17 +330,12 @@ def report(done: Sequence[dict[str, Any]]) -> int:
     """Print the counts by kind and the disagreements; return how many of these there were."""
     quarrels = [(each["kind"], *quarrel) for each in done for quarrel in each["quarrels"]]
 
-    @measurement
-    def agreed() -> Measured:
-        yield "two methods"
-        for kind in dict.fromkeys(each["kind"] for each in done):
-            parts = [each for each in done if each["kind"] == kind]
-            counts = {word: sum(each.get(word, 0) for each in parts) for word in WORDS}
-            yield row(kind, sum(each["count"] for each in parts), "instances", **counts)
-
-    agreed()
+    for kind in dict.fromkeys(each["kind"] for each in done):
+        parts = [each for each in done if each["kind"] == kind]
+        counts = (f"{sum(each.get(word, 0) for each in parts):,} {word}" for word in WORDS)
+        print(f"{kind}: {', '.join(counts)}")
     for kind, seed, words in quarrels:
-        out.print(f"{kind} {seed}: {words}", markup=False)
+        print(f"{kind} {seed}: {words}")
     return len(quarrels)
 
 
@@ -353,21 +344,13 @@ def _part(key: tuple[str, int]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is left, and print what came of it."""
-    total, file, begins = [*sys.argv[1:], *("100000", "build/agree.jsonl", "")[len(sys.argv) - 1 :]]
+    """Solve the instances, and print the counts and the disagreements."""
+    total, begins = [*sys.argv[1:], *("100000", "")[len(sys.argv) - 1 :]]
     if not any(kind.startswith(begins) for kind in KINDS):
         sys.exit(f"found {begins!r}; expected the beginning of one of {', '.join(KINDS)}")
-    keys = [*remaining_parts(int(total), begins)]
     with get_context("spawn").Pool() as pool:
-        done = resume(
-            Path(file),
-            dict[str, Any],
-            lambda each: (each["kind"], each["start"]),
-            keys,
-            _part,
-            pool.imap_unordered,
-        )
-    sys.exit(min(1, report([done[key] for key in keys])))
+        done = list(pool.imap_unordered(_part, remaining_parts(int(total), begins)))
+    sys.exit(min(1, report(done)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,20 @@
 """Ready jobs many of which are alike, for the tests of `schedopt.ready`."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from benchmarks.ready import Jobs
+from schedopt.instances.ready import Integers
 
 KINDS = ("priorities of four", "all equal", "two values", "one scarce", "correlated", "no priority")
+
+
+class Jobs(NamedTuple):
+    """Ready jobs: objectives (priority, cores), resources used, and resources available."""
+
+    goals: Integers
+    uses: Integers
+    room: Integers
 
 
 def tying_jobs(kind: str, count: int, seed: int) -> Jobs:

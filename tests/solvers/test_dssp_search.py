@@ -16,7 +16,6 @@ from judge.nights import FEATURES, drawn
 from msgspec import structs
 
 import schedopt
-from benchmarks.dssp_schedule import night as provable
 from schedopt import generate, solve
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
@@ -104,7 +103,7 @@ def test_bound_beside_the_greedy_selection_is_not_below_the_optimum(seed: int) -
 
 
 def test_packing_fills_the_end_of_a_night() -> None:
-    night = provable(80, 800, 80, 0)
+    night = files.load("archive:dssp-schedule-open/dssp-schedule-open-05")
     model = Schedule(night)
     result = solve(model, threads=1, time_limit=60)
     assert result.proven
