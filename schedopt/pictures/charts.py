@@ -15,7 +15,7 @@ from schedopt.pictures import style
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.statistics import PerformanceProfile
     from schedopt.sweep.variations import Variation
-    from schedopt.validation.reproduce.ledger import Findings
+    from schedopt.validation.reproduce.ledger import Entry
 
 
 def profiles(
@@ -98,13 +98,13 @@ def _curves(
     style.decorate(axes, legend="beside" if len(kept) > 1 else "")
 
 
-def curves(outcome: Findings, title: str) -> Figure:
-    """Draw the curves of an outcome; predicted curves are dashed."""
+def curves(points: Mapping[str, Any], entry: Entry) -> Figure:
+    """Draw the curves of a reproduction; predicted curves are dashed."""
     figure, axes = style.single_panel((9, 5))
-    look = style.colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
-    for name, (x, y) in outcome.curves.items():
+    look = style.colours(dict.fromkeys(name.split(",")[0] for name in points))
+    for name, (x, y) in points.items():
         colour = look[name.split(",")[0]]
         axes.plot(x, y, color=colour, linestyle="--" if "predicted" in name else "-", label=name)
     axes.set_ylim(bottom=0)
-    style.decorate(axes, title, outcome.xlabel, outcome.ylabel, legend="beside")
+    style.decorate(axes, f"{entry.title}\n{entry.source}", *entry.axes, legend="beside")
     return figure

@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
 
 if TYPE_CHECKING:
-    from schedopt.validation.reproduce.ledger import Entry, Findings
+    from schedopt.validation.reproduce.ledger import Entry
 
 LONG = 10.0  # seconds from which on the recorded time is announced
 Reproduction = dict[str, Any]  # the outcome of a reproduction, as a document
@@ -88,12 +88,6 @@ def titles() -> dict[str, str]:
         return {}
 
 
-def with_outcome(entry: Entry, outcome: Findings, *, quick: bool, seconds: float) -> Entry:
-    """Return an entry with the outcome of a run."""
-    claims = entry.with_answers(outcome)
-    return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
-
-
 def _entries() -> dict[str, Entry]:
     try:
         from schedopt.validation.reproduce.ledger import ledger
@@ -110,21 +104,23 @@ def _entries() -> dict[str, Entry]:
 def _run_entry(
     entry: Entry, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
 ) -> Reproduction:
-    from schedopt.validation.reproduce.ledger import run
+    from schedopt.validation.reproduce.ledger import runner
 
     if watch:
         longer = quick == entry.quick and entry.seconds >= LONG
         watch(f"{entry.name}, {entry.seconds:.0f} s when recorded" if longer else entry.name)
     began = time.perf_counter()
-    outcome = run(entry.name, quick)
-    entry = with_outcome(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
+    values = runner(entry.name)(quick)
+    claims = tuple(claim.judged(values) for claim in entry.claims)
+    seconds = time.perf_counter() - began
+    entry = msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
     plot = None
-    if output is not None and outcome.curves:
+    if output is not None and "curves" in values:
         from schedopt.pictures.charts import curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        save(curves(outcome, f"{entry.title}\n{entry.source}"), plot)
+        save(curves(values["curves"], entry), plot)
     return _document(entry) | {"plot": None if plot is None else str(plot)}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cache, partial
 from itertools import count, islice
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,7 +14,7 @@ from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.ledger import Answers, Curve, Findings, list_by_name
+from schedopt.validation.reproduce.ledger import Values
 
 HOUR = 3600.0
 NIGHT = DEADLINE / HOUR
@@ -98,61 +99,49 @@ def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float
     return dispatched
 
 
-def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> Findings:
-    """Return findings with curves over the hours of the night."""
-    curves: dict[str, Curve] = {n: (TIMES.tolist(), of.tolist()) for n, of in profile.items()}
-    return Findings(answers, curves, "time, hours", ylabel)
+def over_time(values: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return curves over the hours of the night."""
+    return {name: (TIMES.tolist(), of.tolist()) for name, of in values.items()}
 
 
-def figure_3(quick: bool) -> Findings:
-    """Judge when jobs complete under six dispatchers."""
+def figure_3(quick: bool) -> Values:
+    """Measure when jobs complete under six dispatchers."""
     done = {name: ends for name, (ends, *_) in dispatch_nights(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
-    medians = {name: float(np.median(ends)) for name, ends in done.items()}
-    makespan = {name: float(ends.max()) for name, ends in done.items()}
     by_deadline = TIMES <= NIGHT
-    until = min(TIMES[by_deadline & (profile["lcpf"] < profile["cpa"] - 1e-12)], default=NIGHT)
-    deficit = float(np.max((profile["cpa"] - profile["lcpf"])[by_deadline]))
+    behind = by_deadline & (profile["lcpf"] < profile["cpa"] - 1e-12)
     others = np.max([profile[n] for n in OTHERS], axis=0)
-    overtakes = max(TIMES[profile["lcpf"] < others - 1e-12], default=0.0)
-    order = [float(np.mean(done[n] <= 10.0)) for n in ("stcpu", "priority", "lcpf", "cpa")]
-    short, long = ([makespan[n] for n in pair] for pair in (("lcpf", "cpa"), ("priority", "stcpu")))
-    spans = "; ".join(" and ".join(f"{m:.1f}" for m in pair) + " h" for pair in (short, long))
-    text = f"ahead at every time until {until:.1f} h, then behind by up to {max(0, deficit):.1%}"
-    in_order = order == sorted(order, reverse=True)
-    answers: Answers = {
-        "stcpu-first": (f"{medians['stcpu']:.1f} h", medians["stcpu"] == min(medians.values())),
-        "cpa-late": (f"{done['cpa'].min():.1f} h", done["cpa"].min() > 8),
-        "at-ten": (", ".join(f"{part:.1%}" for part in order), in_order),
-        "lcpf-overtakes": (f"{overtakes:.1f} h", NIGHT - 0.5 <= overtakes <= NIGHT + 2.5),
-        "makespans": (spans, max(short) < min(long) - 2),
-        "lcpf-dominates": (text, until >= NIGHT - 1),
+    return {
+        "deadline": NIGHT,
+        "median": {name: float(np.median(ends)) for name, ends in done.items()},
+        "first_cpa": done["cpa"].min(),
+        "at_ten": {name: float(np.mean(ends <= 10.0)) for name, ends in done.items()},
+        "overtakes": max(TIMES[profile["lcpf"] < others - 1e-12], default=0.0),
+        "makespan": {name: float(ends.max()) for name, ends in done.items()},
+        "until": min(TIMES[behind], default=NIGHT),
+        "deficit": float(np.max((profile["cpa"] - profile["lcpf"])[by_deadline])),
+        "curves": over_time(profile),
     }
-    return over_time(answers, profile, "jobs complete")
 
 
-def figure_4(quick: bool) -> Findings:
-    """Judge when processors are released, and how long they are idle."""
+def figure_4(quick: bool) -> Values:
+    """Measure when processors are released, and how long they are idle."""
     dispatched = dispatch_nights(quick)
     release = {name: of for name, (_, of, _, _) in dispatched.items()}
-    busy = {n: np.array([np.mean(of > t) for t in TIMES]) for n, of in release.items()}
-    lcpf, stcpu = (float(np.mean(release[n] > NIGHT + 1)) for n in ("lcpf", "stcpu"))
     spread = {n: float(np.subtract(*np.percentile(of, [95, 5]))) for n, of in release.items()}
-    tidy, ragged = max(spread["lcpf"], spread["cpa"]), min(spread[n] for n in OTHERS)
-    gaps = [dispatched[n][2] for n in ("lcpf", "stcpu")]
-    idle = [dispatched[n][3] for n in ("stcpu", "priority", "lcpf")]
-    text = f"5% to 95% within {tidy:.1f} h against {ragged:.1f} h and more"
-    answers: Answers = {
-        "an-hour-later": (f"{lcpf:.1%} and {stcpu:.1%}", lcpf < 0.1 and stcpu > 2 * lcpf),
-        "tidy": (text, tidy < ragged),
-        "gaps": (f"{gaps[0]:.1%} and {gaps[1]:.1%}", gaps[0] < gaps[1] / 2),
-        "idle": (", ".join(f"{part:.1%}" for part in idle), idle[0] > idle[1] > idle[2]),
+    busy = {n: np.array([np.mean(of > t) for t in TIMES]) for n, of in release.items()}
+    return {
+        "later": {name: float(np.mean(of > NIGHT + 1)) for name, of in release.items()},
+        "tidy": max(spread["lcpf"], spread["cpa"]),
+        "ragged": min(spread[name] for name in OTHERS),
+        "gaps": {name: of for name, (_, _, of, _) in dispatched.items()},
+        "idle": {name: of for name, (_, _, _, of) in dispatched.items()},
+        "curves": over_time(busy),
     }
-    return over_time(answers, busy, "processors in use")
 
 
-def figure_5(quick: bool) -> Findings:
-    """Judge the fraction of the reward that is earned as the longest critical path grows."""
+def figure_5(quick: bool) -> Values:
+    """Measure the fraction of the reward that is earned as the longest critical path grows."""
     step, subsets = (1.625, 8) if quick else (0.25, 30)
     bounds = np.arange(1.0, 7.5 + 1e-9, step)
     season = GENERATORS["render-night"](seed=2, nights=112)
@@ -170,17 +159,13 @@ def figure_5(quick: bool) -> Findings:
                 parts[name].append(reward_in_time(pool, name, jobs) / pool.rewards[jobs].sum())
         for name in SIX:
             means[name].append(float(np.mean(parts[name])))
-    gain = {name: means[name][0] - means[name][-1] for name in OTHERS}
-    cpa, lcpf = np.mean(means["cpa"]), np.mean(means["lcpf"])
-    others = [np.mean(means[n]) for n in OTHERS]
-    text = f"CPA {cpa:.0%}, the others {min(others):.0%} and more"
-    answers: Answers = {
-        "gains": (list_by_name(gain, ".0%"), min(gain.values()) > 0.02),
-        "cpa": (text, bool(cpa < 0.9 * min(others))),
-        "lcpf": (f"LCPF {lcpf:.0%}", bool(lcpf < max(others))),
+    mean = {name: float(np.mean(of)) for name, of in means.items()}
+    return {
+        "gain": {name: means[name][0] - means[name][-1] for name in OTHERS},
+        "mean": mean,
+        "others": [mean[name] for name in OTHERS],
+        "curves": {name: (bounds.tolist(), values) for name, values in means.items()},
     }
-    curves = {name: (bounds.tolist(), values) for name, values in means.items()}
-    return Findings(answers, curves, "longest critical path, hours", "part of the reward earned")
 
 
 def budgets(quick: bool) -> list[float]:
@@ -217,58 +202,36 @@ def at_best(swept: Earned, quick: bool) -> tuple[dict[str, float], float, dict[s
     return best, r, {name: 1 - values[wide] / best[name] for name, values in swept.items()}
 
 
-def over_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
-    """Return the best rewards relative to LCPF's, in words."""
-    return list_by_name({name: best[name] / best["lcpf"] for name in names}, ".1%")
+def by_budget(swept: Earned, quick: bool) -> dict[str, Any]:
+    """Return curves over the time budget."""
+    return {name: (budgets(quick), values) for name, values in swept.items()}
 
 
-def by_budget(answers: Answers, swept: Earned, quick: bool) -> Findings:
-    """Return findings with curves over the time budget."""
-    curves = {name: (budgets(quick), values) for name, values in swept.items()}
-    return Findings(answers, curves, "time budget r·D, hours", "mean reward")
-
-
-def two_phases(reward: str, quick: bool) -> Findings:
-    """Judge optimal selection followed by dispatching, for all budgets."""
+def two_phases(reward: str, quick: bool) -> Values:
+    """Measure optimal selection followed by dispatching, for all budgets."""
     swept = sweep_budgets(reward, False, quick)
     best, r, lost = at_best(swept, quick)
-    lcpf, cpa = best["lcpf"], best["cpa"]
     practice = swept["priority"][budgets(quick).index(15.0)]  # as good as without selection
-    insensitive = max(lost["stcpu"], lost["priority"]) < lost["lcpf"]
-    answers: Answers = {
-        "lcpf-most": (over_lcpf(best, FOUR), lcpf >= 0.999 * max(best.values())),
-        "lcpf-practice": (f"{lcpf / practice - 1:.0%}", lcpf > practice),
-        "r": (f"{r:.2f}", 0.8 <= r <= 1.0),
-        "cpa-comparable": (f"{cpa / lcpf:.1%} of it", cpa > 0.93 * lcpf),
-        "badly-tuned": (f"{lost['cpa']:.0%} and {lost['lcpf']:.0%}", lost["cpa"] > lost["lcpf"]),
-        "insensitive": (f"{lost['stcpu']:.0%} and {lost['priority']:.0%}", insensitive),
-    }
-    return by_budget(answers, swept, quick)
+    curves = by_budget(swept, quick)
+    return {"best": best, "r": r, "lost": lost, "practice": practice, "curves": curves}
 
 
-def run_predictions(reward: str, quick: bool) -> Findings:
-    """Judge plans from predictions that are carried out with actual run times."""
+def run_predictions(reward: str, quick: bool) -> Values:
+    """Measure plans from predictions that are carried out with actual run times."""
     exact, guessed = sweep_budgets(reward, False, quick), sweep_budgets(reward, True, quick)
     best, _, lost = at_best(exact, quick)
-    guess, r, _ = at_best(guessed, quick)
-    two = FOUR[:2]
-    text = f"at 15 h {lost['lcpf']:.0%} against {lost['cpa']:.0%}"
-    answers: Answers = {
-        "badly-tuned": (text, lost["lcpf"] < lost["cpa"]),
-        "exact": (over_lcpf(best, two), best["lcpf"] >= max(best[n] for n in two)),
-        "predicted": (
-            f"{over_lcpf(guess, two)} at r = {r:.2f}",
-            guess["lcpf"] >= max(guess[n] for n in two),
-        ),
-    }
-    if reward == "size":
-        ahead = np.array(guessed["lcpf"]) >= np.max([guessed[n] for n in two], axis=0)
-        answers["every-r"] = f"at {ahead.sum()} of {len(ahead)}", bool(ahead.all())
-        lead = guess["lcpf"] / guess["priority"] - 1
-        answers["best"] = f"{lead:.0%}", lead > 0
+    predicted, r, _ = at_best(guessed, quick)
+    others = np.maximum(guessed["priority"], guessed["stcpu"])
     curves = {f"{n}, actual": c for n, c in exact.items()}
     curves |= {f"{n}, predicted": c for n, c in guessed.items() if n != "cpa"}
-    return by_budget(answers, curves, quick)
+    return {
+        "best": best,
+        "lost": lost,
+        "predicted": predicted,
+        "r": r,
+        "ahead": list(np.array(guessed["lcpf"]) >= others),
+        "curves": by_budget(curves, quick),
+    }
 
 
 figure_6, figure_7 = partial(two_phases, "banded"), partial(two_phases, "size")
@@ -277,14 +240,13 @@ figure_8, figure_9, figure_10 = (
 )
 
 
-def section_5_2(quick: bool) -> Answers:
-    """Judge selectors without dispatching, on nights whose demand is 10% above the capacity."""
+def section_5_2(quick: bool) -> Values:
+    """Measure selectors without dispatching, on nights whose demand is 10% above the capacity."""
     nights = busy_nights(14_300, 6 if quick else 18)
-    answers: Answers = {}
-    for reward, most in (("linear", 0.0025), ("banded", 0.0025), ("size", 0.03)):
-        worst = max(lead_of_optimum(with_rewards(night, reward), reward) for night in nights)
-        answers[reward] = f"{worst:.2%}", worst <= most
-    return answers
+    return {
+        reward: max(lead_of_optimum(with_rewards(night, reward), reward) for night in nights)
+        for reward in ("linear", "banded", "size")
+    }
 
 
 def lead_of_optimum(night: Instance, reward: str) -> float:

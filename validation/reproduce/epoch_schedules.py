@@ -15,14 +15,7 @@ from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits
-from schedopt.validation.reproduce.ledger import (
-    Answers,
-    Findings,
-    judge_always,
-    judge_never,
-    proven_optimum,
-    runner_over,
-)
+from schedopt.validation.reproduce.ledger import Values, proven_optimum, runner_over
 
 Widths = Literal["any", "powers-of-two"]
 
@@ -53,10 +46,9 @@ def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     return float(proven_optimum(model).objective)
 
 
-def figure_1(_: bool) -> Answers:
-    """Return one answer: the figure states an assumption of the model and cannot be checked."""
-    why = "cannot be checked: it draws the model's assumption, and claims nothing"
-    return {"local": (why, None)}
+def figure_1(_: bool) -> Values:
+    """Return nothing: the figure states an assumption of the model and cannot be checked."""
+    return {}
 
 
 def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[Instance]]:
@@ -66,15 +58,8 @@ def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[In
             yield (generators.GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
 
 
-@runner_over(
-    lambda quick: uniform(20 if quick else 200, (8, 11)),
-    area=lambda areas: (
-        f"largest relative difference {max(areas):.1e} in {len(areas)} pieces",
-        max(areas) < 1e-9,
-    ),
-    narrow=judge_never("{} are"),
-)
-def figure_2(instance: Instance) -> dict[str, Any]:
+@runner_over(lambda quick: uniform(20 if quick else 200, (8, 11)))
+def figure_2(instance: Instance) -> Values:
     """Return the errors of the areas, and which pieces are narrower than their minimum."""
     count, fair = len(instance.jobs), instance.nodes / len(instance.jobs)
     pieces = schedule_of("buddy" if count == 8 else "buddy-star", instance).rectangles
@@ -85,33 +70,27 @@ def figure_2(instance: Instance) -> dict[str, Any]:
     }
 
 
-def figure_3(_: bool) -> Answers:
-    """Judge the example of BUDDY."""
+def figure_3(_: bool) -> Values:
+    """Measure the example of BUDDY."""
     instance = instance_of([1, 2, 3, 3, 3, 3, 3, 8], 16)
     first, second, *_ = schedule_of("buddy", instance).rectangles.values()
-    ours, best = overhead_of("buddy", instance), optimum(instance, widths="powers-of-two")
-    forced = (second.nodes, second.start) == (8, 0.25)
+    best = optimum(instance, widths="powers-of-two")
     return {
-        "first": (f"{first.nodes} nodes", first.nodes == 8),
-        "second": (f"{second.nodes} nodes from {second.start:g} on", forced),
-        "least": (f"{ours:g}, optimum {best:g}", ours == best),
+        "first": first,
+        "second": second,
+        "buddy": overhead_of("buddy", instance),
+        "best": best,
     }
 
 
-def figure_4(_: bool) -> Answers:
-    """Judge an example in which BUDDY is not optimal among all widths."""
+def figure_4(_: bool) -> Values:
+    """Measure an example in which BUDDY is not optimal among all widths."""
     instance = instance_of([3, 3, 3, 1], 4)
-    ours, best = overhead_of("buddy", instance), optimum(instance, widths="any")
-    return {"less": (f"BUDDY {ours:g}, optimum {best:g}", best < ours)}
+    return {"buddy": overhead_of("buddy", instance), "best": optimum(instance, widths="any")}
 
 
-@runner_over(
-    lambda quick: uniform(3 if quick else 30, range(1, 17)),
-    digits=judge_always("{} of {}"),
-    sorted=judge_always("{} of {}"),
-    powers=judge_always("the same overhead in {} of {}"),
-)
-def figure_5(instance: Instance) -> dict[str, Any]:
+@runner_over(lambda quick: uniform(3 if quick else 30, range(1, 17)))
+def figure_5(instance: Instance) -> Values:
     """Return which jobs BUDDY* runs together, and its overhead for J = 2^j."""
     star, jobs = schedule_of("buddy-star", instance).rectangles, len(instance.jobs)
     ones = [1 << i for i in reversed(range(jobs.bit_length())) if jobs >> i & 1]
@@ -130,46 +109,33 @@ def figure_5(instance: Instance) -> dict[str, Any]:
     }
 
 
-def figure_6(_: bool) -> Answers:
-    """Judge the epochs of ten jobs under EQUI-EPOCH."""
+def figure_6(_: bool) -> Values:
+    """Measure the epochs of ten jobs under EQUI-EPOCH."""
     epochs = schedule_of("equi-epoch", instance_of([6] * 5 + [10] * 3 + [15] * 2, 30)).epochs
-    sizes = [len(epoch.nodes) for epoch in epochs]
     ends = np.cumsum([epoch.duration for epoch in epochs]).tolist()
-    ours = f"{', '.join(map(str, sizes))} jobs until {', '.join(f'{end:g}' for end in ends)}"
-    return {"proportion": (ours, sizes == [5, 3, 2] and np.allclose(ends, [0.5, 0.8, 1.0]))}
+    return {"sizes": [len(epoch.nodes) for epoch in epochs], "ends": ends}
 
 
-def figure_7(_: bool) -> Answers:
-    """Judge an example in which EQUI-EPOCH is not optimal."""
-    equi, best = overhead_of("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
-    return {"equi": (f"{equi:g}", equi == 3), "optimum": (f"{best:g}, proven", best == 2)}
+def figure_7(_: bool) -> Values:
+    """Measure an example in which EQUI-EPOCH is not optimal."""
+    return {"equi": overhead_of("equi-epoch", WIDE) / 140, "best": optimum(WIDE) / 140}
 
 
-def figure_8(_: bool) -> Answers:
-    """Judge an example in which HEURISTIC-EPOCH is not optimal."""
+def figure_8(_: bool) -> Values:
+    """Measure an example in which HEURISTIC-EPOCH is not optimal."""
     greedy, equi = (overhead_of(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
-    best = optimum(LARGE_LAST) / 16
-    return {
-        "greedy": (f"{greedy:g}", greedy == 3),
-        "equi": (f"{equi:g}, optimum {best:g}", equi == best == 2),
-    }
+    return {"greedy": greedy, "equi": equi, "best": optimum(LARGE_LAST) / 16}
 
 
-def example_seven_jobs(quick: bool) -> Answers:
-    """Judge the least overhead of seven jobs with equal and nearly equal allocations."""
+def example_seven_jobs(quick: bool) -> Values:
+    """Measure the least overhead of seven jobs with equal and nearly equal allocations."""
     sizes = (8, 16, 32) if quick else (8, 16, 32, 64, 128)
     equal, nearly = (min(optimum(instance_of([1] * 7, n, k)) / n for n in sizes) for k in (0, 1))
-    return {
-        "equal": (f"{equal:g} at least, proven", equal == 3),
-        "nearly": (f"{nearly:g}, proven", nearly == 1),
-    }
+    return {"equal": equal, "nearly": nearly}
 
 
-@runner_over(
-    lambda quick: uniform(20 if quick else 200, (16,), load=2.0),
-    piece=judge_never("{} of {} segments without one"),
-)
-def lemma_1(instance: Instance) -> list[bool]:
+@runner_over(lambda quick: uniform(20 if quick else 200, (16,), load=2.0))
+def lemma_1(instance: Instance) -> Values:
     """Return for each segment of each frontier whether no piece above it is as long as claimed."""
     pieces = list(schedule_of("buddy", instance).rectangles.values())
     height, without = [Fraction(0)] * 32, []
@@ -182,7 +148,7 @@ def lemma_1(instance: Instance) -> list[bool]:
                 without.append(least > Fraction(1, height[left].denominator))
         first = piece.first or 0
         height[first : first + piece.nodes] = [Fraction(piece.end)] * piece.nodes
-    return without
+    return {"without": without}
 
 
 def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
@@ -193,13 +159,11 @@ def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
                 yield (instance_of(minima, 1 << n),)
 
 
-@runner_over(
-    lambda quick: all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)),
-    least=judge_never("{} of {} classes differ"),
-)
-def theorem_1(instance: Instance) -> bool:
+@runner_over(lambda quick: all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)))
+def theorem_1(instance: Instance) -> Values:
     """Return whether BUDDY's overhead differs from the optimum."""
-    return overhead_of("buddy", instance) != optimum(instance, widths="powers-of-two")
+    best = optimum(instance, widths="powers-of-two")
+    return {"differ": overhead_of("buddy", instance) != best}
 
 
 def powers_of_two(quick: bool) -> Iterator[tuple[Instance]]:
@@ -212,18 +176,14 @@ def powers_of_two(quick: bool) -> Iterator[tuple[Instance]]:
         yield (instance_of(minima.tolist(), nodes),)
 
 
-def theorem_2(quick: bool) -> Answers:
-    """Judge EQUI-EPOCH against OPT-EPOCH(0)."""
-    worse = [overhead_of("equi-epoch", i) != optimum(i) for (i,) in powers_of_two(quick)]
-    equi, best = overhead_of("equi-epoch", WIDE), optimum(WIDE)
-    return {
-        "fewest": judge_never("{} of {} instances differ")(worse),
-        "other": (f"N = 140: {equi / 140:g} against {best / 140:g}", equi > best),
-    }
+def theorem_2(quick: bool) -> Values:
+    """Compare EQUI-EPOCH with OPT-EPOCH(0)."""
+    differ = [overhead_of("equi-epoch", i) != optimum(i) for (i,) in powers_of_two(quick)]
+    return {"differ": differ} | figure_7(quick)
 
 
-def section_4_2(quick: bool) -> Answers:
-    """Judge how many assignments of the largest remaining job are tested per epoch."""
+def section_4_2(quick: bool) -> Values:
+    """Measure how many assignments of the largest remaining job are tested per epoch."""
     grid = [
         (nodes, jobs, load, drawn)
         for drawn in (generators.drawn_uniform, generators.drawn_binomial)
@@ -239,15 +199,11 @@ def section_4_2(quick: bool) -> Answers:
         minima = drawn(draw, nodes, shape, generators.mean_minimum(nodes, jobs, load))
         _, tested, epochs = overheads(OPT, -np.sort(-minima, axis=1), nodes, 1)
         ratios.append(float(tested.sum() / epochs.sum()))
-    mean, worst = float(np.mean(ratios)), max(ratios)
-    return {
-        "mean": (f"{mean:.2f}", abs(mean - 1.08) <= 0.04),
-        "worst": (f"{worst:.2f} of {len(grid)} experiments", None if worst < 2.98 else True),
-    }
+    return {"ratios": ratios, "mean": float(np.mean(ratios))}
 
 
-def opt_epoch(quick: bool) -> Answers:
-    """Judge whether four methods find the same optimum, and the planted one."""
+def opt_epoch(quick: bool) -> Values:
+    """Compare the optima of four methods with each other, and with the planted one."""
     draw, different = np.random.Generator(np.random.PCG64(1)), []
     for _ in range(60 if quick else 2_000):
         nodes = int(draw.integers(1, 25))
@@ -262,15 +218,11 @@ def opt_epoch(quick: bool) -> Answers:
         for seed in range(1 if quick else 3)
     ]
     runs = [(i, *optima_by_method(i)) for i in planted]
-    wrong, given_up = (
-        sum(f != {float(i.minima.sum())} for i, f, _ in runs),
-        sum(n for *_, n in runs),
-    )
-    largest = max(len(instance.jobs) for instance in planted)
-    text = f"{wrong} of {len(planted)} differ, up to {largest} jobs; "
     return {
-        "random": judge_never("{} of {} differ")(different),
-        "planted": (f"{text}{given_up} times a method gave up", wrong == 0),
+        "different": different,
+        "wrong": [found != {float(i.minima.sum())} for i, found, _ in runs],
+        "given_up": sum(count for *_, count in runs),
+        "largest": max(len(instance.jobs) for instance in planted),
     }
 
 
@@ -290,17 +242,11 @@ def optima_by_method(instance: Instance) -> tuple[set[float], int]:
 
 # --- tables ----------------------------------------------------------------------------------
 
-CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
-"""Table 1: the number of cuts of 128 nodes by the inequity."""
 
-
-def table_1(_: bool) -> Findings:
-    """Judge the number of multisets of positive parts with sum 128 that differ by at most k."""
-    counts = [sum(_count_cuts(128, k, least) for least in range(1, 129)) for k in range(len(CUTS))]
-    both = enumerate(zip(CUTS, counts, strict=True))
-    answers: Answers = {f"k-{k}": (f"{ours:,}", ours == paper) for k, (paper, ours) in both}
-    curves = {"cuts": (list(range(len(counts))), counts)}
-    return Findings(answers, curves, "inequity k", "cuts of 128 nodes")
+def table_1(_: bool) -> Values:
+    """Count the multisets of positive parts with sum 128 that differ by at most k."""
+    cuts = [sum(_count_cuts(128, k, least) for least in range(1, 129)) for k in range(7)]
+    return {"cuts": cuts, "curves": {"cuts": (list(range(len(cuts))), cuts)}}
 
 
 def _count_cuts(nodes: int, inequity: int, least: int) -> int:
@@ -312,33 +258,19 @@ def _count_cuts(nodes: int, inequity: int, least: int) -> int:
     return ways[nodes]
 
 
-PROPERTIES = {
-    "buddy": ("yes", "yes", "yes", "yes", "yes"),
-    "buddy-star": ("yes", "no", "yes", "no", "yes"),
-    "hybrid": ("yes", "no", "partially", "no", "yes"),
-    "equi-epoch": ("no", "no", "yes", "if N = 2^n", "yes"),
-    "paper-search": ("no", "no", "no", "yes", "no"),
-    "heuristic-epoch": ("no", "no", "no", "no", "yes"),
-}
-"""Table 2: restrictions and properties of policies; the columns are `COLUMNS`."""
-COLUMNS = ("nodes", "jobs", "equal", "optimal", "efficient")
-
-
-def table_2(quick: bool) -> Answers:
-    """Compare every cell of table 2 with experiments."""
-    seeds = 10 if quick else 60
-    answers: Answers = {}
-    for name, cells in PROPERTIES.items():
-        optimal = (
-            _try_restriction(name, uniform(seeds, (8,), nodes=24)),
-            _try_restriction(name, uniform(seeds, (11,))),
-            _compare_areas(name, seeds),
-            _compare_with_optimum(name, seeds),
-            _time_hard_instance(name),
-        )
-        for column, paper, (ours, cell) in zip(COLUMNS, cells, optimal, strict=True):
-            answers[f"{name}-{column}"] = ours, cell == paper
-    return answers
+def table_2(quick: bool) -> Values:
+    """Return a finding and a cell of table 2 for each policy and column."""
+    seeds, found = 10 if quick else 60, {}
+    names = ("buddy", "buddy-star", "hybrid", "equi-epoch", "paper-search", "heuristic-epoch")
+    for name in names:
+        found[name] = {
+            "nodes": _try_restriction(name, uniform(seeds, (8,), nodes=24)),
+            "jobs": _try_restriction(name, uniform(seeds, (11,))),
+            "equal": _compare_areas(name, seeds),
+            "optimal": _compare_with_optimum(name, seeds),
+            "efficient": _time_hard_instance(name),
+        }
+    return {"found": found}
 
 
 def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, str]:
@@ -405,17 +337,14 @@ def _time_hard_instance(name: str) -> tuple[str, str]:
     return text, "yes" if took < 1 else "no"
 
 
-def table_3(quick: bool) -> Findings:
-    """Judge the default parameters of the generator."""
+def table_3(quick: bool) -> Values:
+    """Measure the default parameters of the generator."""
     drawn = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
     minima = np.concatenate([instance.minima for instance in drawn])
-    shape = {(i.nodes, len(i.jobs), i.inequity) for i in drawn}
-    load = float(minima.mean() * 8 / 128)
     values, counts = np.unique(minima, return_counts=True)
-    answers: Answers = {
-        "shape": (str(sorted(shape)), shape == {(128, 8, 1)}),
-        "load": (f"{load:.1%}", abs(load - 1) < 0.05),
-        "minima": (f"{values[0]} to {values[-1]}", (values[0], values[-1]) == (1, 31)),
+    return {
+        "shapes": {(i.nodes, len(i.jobs), i.inequity) for i in drawn},
+        "load": float(minima.mean() * 8 / 128),
+        "minima": (int(values[0]), int(values[-1])),
+        "curves": {"minima": (values, counts / counts.sum())},
     }
-    curves = {"minima": (values, counts / counts.sum())}
-    return Findings(answers, curves, "minimum, in nodes", "part of the jobs")

@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
 from schedopt.policies.epoch.closed_system import arrivals, simulate
 from schedopt.policies.epoch.kernels import CODES, Arrivals, overheads, speedup
-from schedopt.validation.reproduce.ledger import Answers, Curve, Findings
+from schedopt.validation.reproduce.ledger import Values
 
 NAMES = {
     "buddy-star": "BUDDY",
@@ -27,12 +27,11 @@ PARTS: dict[str, tuple[tuple[str, int, float], ...]] = {
     "nodes N": (("100", 8, 1.0), ("200", 8, 2.0)),
     "inequity k": (("7", 7, 1.0), ("8", 8, 1.0), ("15", 15, 2.0), ("16", 16, 2.0)),
 }
-"""The parts of a figure by its axis: prefix of the claims' ids, number of jobs, load factor."""
+"""The parts of a figure by its axis: name, number of jobs, load factor."""
 FEW_JOBS = (4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32)
 """Numbers of jobs with few and with many binary digits."""
 Points = Mapping[str, Sequence[Point]]  # the measured points of each policy
-Values = Mapping[str, Sequence[float]]
-Judge = Callable[[Points, Values], Answers]
+Measured = Mapping[str, Sequence[float]]
 
 
 def points_of(axis: str, jobs: int, load: float, *, quick: bool, step: int) -> Points:
@@ -47,27 +46,13 @@ def points_of(axis: str, jobs: int, load: float, *, quick: bool, step: int) -> P
     return {name: powers if name in ("buddy-star", "hybrid") else along for name in names}
 
 
-def sweep(
-    axis: str,
-    ylabel: str,
-    measure: Callable[[Points], tuple[Values, Answers]],
-    judge: Judge,
-    points: Callable[[int, float], Points],
-) -> tuple[Findings, list[Values]]:
-    """Return the findings of a figure, and the values of each of its parts."""
-    answers: Answers = {}
-    curves: dict[str, Curve] = {}
-    parts = []
-    for part, jobs, load in PARTS[axis]:
-        where = points(jobs, load)
-        values, sound = measure(where)
-        judged = judge(where, values) | sound
-        answers |= {f"{part}-{claim}": answer for claim, answer in judged.items()}
-        for name, of in values.items():
-            label = f"{name} J={jobs}" if axis == "inequity k" else NAMES[name]
-            curves[f"{label}, {load:.0%}"] = [point[AXES[axis]] for point in where[name]], of
-        parts.append(values)
-    return Findings(answers, curves, axis, ylabel), parts
+def curves_of(axis: str, jobs: int, load: float, where: Points, of: Measured) -> Values:
+    """Return the curves of a part of a figure."""
+    curves = {}
+    for name, values in of.items():
+        label = f"{name} J={jobs}" if axis == "inequity k" else NAMES[name]
+        curves[f"{label}, {load:.0%}"] = [point[AXES[axis]] for point in where[name]], values
+    return curves
 
 
 # --- section 5.1: overhead -------------------------------------------------------------------
@@ -82,79 +67,60 @@ def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
     return float(sums.mean() / nodes)
 
 
-def _by_jobs(points: Points, values: Values) -> Answers:
-    """Judge the paper's claims on the overhead as a function of the number of jobs."""
+def _by_jobs(points: Points, values: Measured) -> Values:
+    """Return statistics of the overhead as a function of the number of jobs."""
     digits = np.array([jobs.bit_count() for _, jobs, _, _ in points["equi-epoch"]])
-    answers: Answers = {}
-    for policy in EQUAL:
-        of = np.array(values[policy])
-        many, one = of[digits >= 3].mean(), of[digits == 1].mean()
-        text = f"{many:.2f} where J has three binary digits 1 or more, {one:.2f} where one"
-        answers[policy] = text, bool(many > 1.15 * one)
     spread = {policy: max(of) / min(of) - 1 for policy, of in values.items()}
-    largest = max(spread["paper-search"], spread["heuristic-epoch"])
-    least, middle, widest = min(spread[p] for p in EQUAL), spread["hybrid"], spread["buddy-star"]
-    text = f"largest over smallest: +{largest:.0%}; the two above: +{least:.0%} or more"
-    answers["unaffected"] = text, largest < least / 2
-    text = f"+{middle:.0%}, between +{largest:.0%} and +{widest:.0%}"
-    return {**answers, "hybrid": (text, largest < middle < widest)}
+    return {
+        "many": {policy: np.array(values[policy])[digits >= 3].mean() for policy in EQUAL},
+        "one": {policy: np.array(values[policy])[digits == 1].mean() for policy in EQUAL},
+        "spread": spread,
+        "largest": max(spread["paper-search"], spread["heuristic-epoch"]),
+        "least": min(spread[policy] for policy in EQUAL),
+    }
 
 
-def _by_nodes(points: Points, values: Values) -> Answers:
-    """Judge the paper's claims on the overhead as a function of the number of nodes."""
+def _by_nodes(points: Points, values: Measured) -> Values:
+    """Return statistics of the overhead as a function of the number of nodes."""
     at = {p: {point[0]: y for point, y in zip(points[p], values[p], strict=True)} for p in values}
     equi, opt, heuristic = others = [at[p] for p in ("equi-epoch", *[*NAMES][3:])]
-    ahead = min(
+    leads = [
         min(other[n] for other in others) / y - 1
         for name in ("buddy-star", "hybrid")
         for n, y in at[name].items()
-    )
+    ]
     jumps = [
         max(abs(b - a) for a, b in pairwise(y for n, y in of.items() if n >= 64))
         for of in (equi, opt)
     ]
-    text = f"the best of the others needs {ahead:.0%} more or above, at every power of two"
-    answers: Answers = {"buddy": (text, ahead > 0.05)}
-    text = f"between neighbours N >= 64: {jumps[0]:.2f}, {jumps[1]:.2f}"
-    answers["oscillates"] = text, jumps[0] > 2 * jumps[1]
-    if points["equi-epoch"][0][2] == 1.0:
-        text = f"{equi[160]:.2f}; at 152 {equi[152]:.2f}, at 168 {equi[168]:.2f}"
-        answers["spike"] = text, equi[160] > 1.2 * max(equi[152], equi[168])
     worst = min(equi[n] / heuristic[n] for n in equi)
-    text = f"EQUI-EPOCH takes {worst:.3f} times HEURISTIC-EPOCH(1) or more"
-    return {**answers, "largest-first": (text, worst > 0.995)}
+    return {"ahead": min(leads), "jumps": jumps, "equi": equi, "worst": worst}
 
 
-def _by_inequity(points: Points, values: Values) -> Answers:
-    """Judge the paper's claims on the overhead as a function of the inequity k."""
-    heuristic, equi = values["heuristic-epoch"], values["equi-epoch"][0]
-    first, last = heuristic[0], heuristic[-1]
-    text = f"HEURISTIC-EPOCH(k) from {first:.2f} at k = 1 to {last:.2f} at k = 8"
-    answers: Answers = {"beneficial": (text, all(a >= b - 1e-3 for a, b in pairwise(heuristic)))}
-    if points["equi-epoch"][0][1] in (7, 15):
-        text = f"{equi:.2f} to {first:.2f}; {first - last:.2f} less from k = 1 to 8"
-        answers["k-1"] = text, equi - first > max(first - last, 0.5)
-    return answers
+def _by_inequity(_: Points, values: Measured) -> Values:
+    """Return the overheads as a function of the inequity k."""
+    return {"heuristic": values["heuristic-epoch"], "equi": values["equi-epoch"][0]}
 
 
-def overhead_figure(axis: str, judge: Judge, quick: bool) -> Findings:
-    """Judge the claims of a figure of overheads along an axis.
+def overhead_figure(
+    axis: str, statistics: Callable[[Points, Measured], Values], quick: bool
+) -> Values:
+    """Measure overheads along an axis, and statistics of each part.
 
     All policies run the same jobs. A second seed measures the noise.
     """
-
-    def measure(points: Points) -> tuple[Values, Answers]:
-        trials = 5_000 if quick else 40_000
+    trials, found, curves = 5_000 if quick else 40_000, {}, {}
+    for part, jobs, load in PARTS[axis]:
+        points = points_of(axis, jobs, load, quick=quick, step=8 if quick else 4)
         values, again = (
             {p: [mean_overhead(p, at, trials, seed) for at in some] for p, some in points.items()}
             for seed in (1, 2)
         )
         both = [(a, b) for p in points for a, b in zip(values[p], again[p], strict=True)]
         apart = max(abs(a / b - 1) for a, b in both)
-        return values, {"rerun": (f"within {apart:.1%}", apart <= 0.02)}
-
-    points = partial(points_of, axis, quick=quick, step=8 if quick else 4)
-    return sweep(axis, "reallocations of a node a quantum", measure, judge, points)[0]
+        found[part] = {"apart": apart, **statistics(points, values)}
+        curves |= curves_of(axis, jobs, load, points, values)
+    return {"parts": found, "curves": curves}
 
 
 figure_9 = partial(overhead_figure, "jobs J", _by_jobs)
@@ -165,12 +131,12 @@ figure_11 = partial(overhead_figure, "inequity k", _by_inequity)
 # --- section 5.2: response times in a closed system ------------------------------------------
 
 
-def figure_12(_: bool) -> Findings:
-    """Judge the two speedup formulas at every number of nodes."""
+def figure_12(_: bool) -> Values:
+    """Compare the two speedup formulas at every number of nodes."""
     nodes = np.arange(1, 129)
     rest = 128 % nodes
     share = ((128 // nodes) / -(-128 // nodes) * (nodes - rest) + rest) / nodes
-    curves: dict[str, Curve] = {}
+    curves: Values = {}
     alike = printed = 0.0
     for beta in (30.0, 300.0):
         dynamic, static = (
@@ -180,11 +146,7 @@ def figure_12(_: bool) -> Findings:
         curves |= {f"static, β = {beta:g}": (nodes, static)}
         printed = max(printed, float(np.abs(dynamic * share - static).max()))
         alike = max(alike, float(np.abs(dynamic - static)[rest == 0].max()))
-    answers: Answers = {
-        "alike": (f"within {alike:.0e}", alike < 1e-9),
-        "printed": (f"within {printed:.0e}", printed < 1e-9),
-    }
-    return Findings(answers, curves, "nodes n", "speedup")
+    return {"alike": alike, "printed": printed, "curves": curves}
 
 
 drawn_arrivals: Callable[..., Arrivals] = lru_cache(maxsize=32)(arrivals)
@@ -217,8 +179,8 @@ def relative_response(
     return float(np.mean(ratios)), float(half), little
 
 
-def _judge_lesson(static: bool, points: Points, values: Values) -> Answers:
-    """Judge the conclusion of section 5.2.1 or 5.2.2 by means over an axis.
+def _by_axis(points: Points, values: Measured) -> Values:
+    """Return mean ratios over an axis, and the lead of equal over unequal allocations.
 
     OPT-EPOCH(1) has ratio 1 and allows inequity. For eight jobs HYBRID equals BUDDY.
     """
@@ -226,51 +188,43 @@ def _judge_lesson(static: bool, points: Points, values: Values) -> Answers:
     eight = all(jobs == 8 for _, jobs, _, _ in points["hybrid"])
     unequal = [p for p in NAMES if p not in EQUAL and not (eight and p == "hybrid")]
     ahead = min(means[p] for p in unequal) - min(means[p] for p in EQUAL)
-    text = "; ".join(f"{NAMES[p]} {mean:.3f}" for p, mean in means.items())
-    return {"sorts": (text, ahead > 0.01 if static else ahead < 0)}
+    return {"means": {NAMES[p]: mean for p, mean in means.items()}, "ahead": ahead}
 
 
-def _judge_inequity(static: bool, points: Points, values: Values) -> Answers:
-    """Judge the cost of inequity for static jobs, or its benefit for dynamic ones."""
-    heuristic = values["heuristic-epoch"]
-    if static:
-        text = f"HEURISTIC-EPOCH(k): {heuristic[0]:.3f} at k = 1, {heuristic[-1]:.3f} at k = 8"
-        return {"penalty": (text, heuristic[-1] > heuristic[0] + 0.005)}
-    jobs = points["hybrid"][0][1]
-    equal, unequal = min(values[p][0] for p in EQUAL), min(heuristic)
+def _by_ratio(points: Points, values: Measured) -> Values:
+    """Return the ratios with equal allocations and with inequity."""
+    heuristic, jobs = values["heuristic-epoch"], points["hybrid"][0][1]
+    unequal = min(heuristic)
     if jobs & (jobs - 1):
         unequal = min(unequal, *values["hybrid"])
-    text = f"{unequal:.3f} at best with inequity, {equal:.3f} with equal allocations"
-    return {"benefit": (text, unequal <= equal + 0.005)}
+    equal = min(values[p][0] for p in EQUAL)
+    return {"heuristic": heuristic, "equal": equal, "unequal": unequal}
 
 
-def response_figure(axis: str, static: bool, quick: bool) -> Findings:
-    """Judge response times along an axis, and the last sentence of section 5.2.2."""
-
-    def measure(points: Points) -> tuple[Values, Answers]:
+def response_figure(axis: str, static: bool, quick: bool) -> Values:
+    """Measure response times along an axis, and their distance from OPT-EPOCH(1)'s."""
+    statistics = _by_ratio if axis == "inequity k" else _by_axis
+    found, curves, far = {}, {}, []
+    for part, jobs, load in PARTS[axis]:
+        points = dict(points_of(axis, jobs, load, quick=quick, step=16 if quick else 8))
+        points.pop("paper-search", None)
         measured = {
             p: [relative_response(static, quick, p, at) for at in some]
             for p, some in points.items()
         }
-        _, halves, little = zip(*(one for some in measured.values() for one in some), strict=True)
-        text = f"intervals within {max(halves):.2%}, Little's law within {max(little):.1%}"
-        sound = {"simulation": (text, max(halves) <= 0.01 and max(little) <= 0.1)}
-        return {policy: [ratio for ratio, _, _ in some] for policy, some in measured.items()}, sound
-
-    def points(jobs: int, load: float) -> Points:
-        every = points_of(axis, jobs, load, quick=quick, step=16 if quick else 8)
-        return {p: some for p, some in every.items() if p != "paper-search"}
-
-    judge = partial(_judge_inequity if axis == "inequity k" else _judge_lesson, static)
-    figure, parts = sweep(axis, "response time over OPT-EPOCH(1)'s", measure, judge, points)
-    far = [np.abs(np.concatenate([*values.values()]) - 1) for values in parts]
-    largest, within = max(part.max() for part in far), min((part < 0.1).mean() for part in far)
-    if static:
-        figure.answers["distinctions"] = f"{largest:.0%} at most", largest >= 0.8
-    else:
-        text = f"{within:.0%} of the points or more are under 10%, the largest is {largest:.0%}"
-        figure.answers["distinctions"] = text, within >= 0.8
-    return figure
+        ratios, halves, little = zip(
+            *(one for some in measured.values() for one in some), strict=True
+        )
+        values = {policy: [ratio for ratio, _, _ in some] for policy, some in measured.items()}
+        found[part] = {"halves": halves, "little": little, **statistics(points, values)}
+        curves |= curves_of(axis, jobs, load, points, values)
+        far.append(np.abs(np.array(ratios) - 1))
+    return {
+        "parts": found,
+        "largest": max(part.max() for part in far),
+        "within": min((part < 0.1).mean() for part in far),
+        "curves": curves,
+    }
 
 
 figure_13, figure_14, figure_15 = (partial(response_figure, axis, True) for axis in AXES)

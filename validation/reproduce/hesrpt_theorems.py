@@ -17,15 +17,7 @@ from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.direct import least_makespan
 from schedopt.solvers.hesrpt.direct import optimum as closed_form
 from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
-from schedopt.validation.reproduce.ledger import (
-    Answer,
-    Answers,
-    Findings,
-    judge_below,
-    list_by_name,
-    proven_optimum,
-    runner_over,
-)
+from schedopt.validation.reproduce.ledger import Values, proven_optimum, runner_over
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 SERVERS = 16
@@ -74,8 +66,8 @@ def shares_of(x: Any, p: float, servers: int) -> Any:
     return np.sort(list(best.epochs[0].share.values()))
 
 
-@runner_over(few_cases, together=judge_below(1e-5))
-def theorem_1(x: Any, p: float, servers: int) -> float:
+@runner_over(few_cases)
+def theorem_1(x: Any, p: float, servers: int) -> Values:
     """Return the error of the makespan when all jobs complete together."""
     from schedopt.solvers.portfolio import solve
 
@@ -83,11 +75,11 @@ def theorem_1(x: Any, p: float, servers: int) -> float:
     instance = instance_of(x, None, min(servers, 1000), own=own, objective="makespan")
     together, _, _ = least_makespan(instance)
     solved = solve(Allocation(instance), solver="model")
-    return abs(solved.objective / together - 1) if solved.objective else np.inf
+    return {"off": abs(solved.objective / together - 1) if solved.objective else np.inf}
 
 
-@runner_over(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
-def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
+@runner_over(random_cases)
+def theorem_2(x: Any, p: float, servers: int) -> Values:
     """Return the errors of the printed and the corrected formula of the makespan."""
     least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
     logs = np.log(x) / p
@@ -98,8 +90,8 @@ def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
     }
 
 
-def theorem_3(quick: bool) -> Answers:
-    """Judge that averaging shares within an epoch never reduces the work that is done."""
+def theorem_3(quick: bool) -> Values:
+    """Measure the least work, relative to averaged shares, over random shares within an epoch."""
     table = Table(points=((1, 1), (4, 3), (9, 4)))
     kinds = (Power(p=0.3), Power(p=0.9), Amdahl(parallel=0.8), table)
     least, rounds = np.inf, 200 if quick else 5_000
@@ -109,42 +101,41 @@ def theorem_3(quick: bool) -> Answers:
         for kind in kinds:
             even = kind.at((parts * lengths).sum() / lengths.sum()) * lengths.sum()
             least = min(least, float(even / (kind.at(parts) * lengths).sum()))
-    ours = f"at least {least:.9f} of the work, {rounds} times {len(kinds)} speedups"
-    return {"averaged": (ours, least >= 1 - 1e-12)}
+    return {"least": least, "rounds": rounds, "kinds": len(kinds)}
 
 
-@runner_over(lambda quick: random_cases(quick, 5), constant=judge_below(1e-9))
-def theorem_4(x: Any, p: float, servers: int) -> list[float]:
+@runner_over(lambda quick: random_cases(quick, 5))
+def theorem_4(x: Any, p: float, servers: int) -> Values:
     """Return the changes of the relative shares from each epoch to the next."""
     solved = search_orders(instance_of(x, Power(p=p), servers), range(len(x))).solution()
-    return [
+    changes = [
         abs(before.share.get(name, 0.0) / left / share - 1)
         for before, after in pairwise(solved.epochs)
         for left in [sum(before.share.get(name, 0.0) for name in after.share)]
         for name, share in after.share.items()
         if share > 1e-200 and left > 0
     ]
+    return {"off": changes}
 
 
-@runner_over(
-    lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=judge_below(1e-12)
-)
-def theorem_5(x: Any, p: float, servers: int) -> float:
+@runner_over(lambda quick: random_cases(quick, 5 if quick else 6))
+def theorem_5(x: Any, p: float, servers: int) -> Values:
     """Return the error of shortest first against the best of all orders."""
     ones, orders = np.ones(len(x)), map(list, permutations(range(len(x))))
     best = min(closed_form(x[order], ones, p, servers).bound for order in orders)
-    return abs(closed_form(x, ones, p, servers).value / best - 1)
+    return {"off": abs(closed_form(x, ones, p, servers).value / best - 1)}
 
 
-@runner_over(numbered_cases, same=judge_below(1e-9, "difference", "pairs"))
-def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
+@runner_over(numbered_cases)
+def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> Values:
     """Return how much the shares change with the sizes."""
     others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
-    return float(np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max())
+    change = np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max()
+    return {"off": float(change)}
 
 
-@runner_over(random_cases, formula=judge_below(1e-8, "difference"))
-def theorem_7(x: Any, p: float, servers: int) -> float:
+@runner_over(random_cases)
+def theorem_7(x: Any, p: float, servers: int) -> Values:
     """Return the error of the formula of the shares."""
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
@@ -155,11 +146,11 @@ def theorem_7(x: Any, p: float, servers: int) -> float:
     lam = prices_of(c, order, levels_of(instance.costs, order))
     shares = np.zeros(len(x))
     best_shares(c, lam, order, len(x), np.zeros(1), shares)
-    return float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max())
+    return {"off": float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max())}
 
 
-@runner_over(random_cases, optimum=judge_below(1e-8), played=judge_below(1e-10))
-def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
+@runner_over(random_cases)
+def theorem_8(x: Any, p: float, servers: int) -> Values:
     """Return the errors of the formula of the total flow time: optimum and simulation."""
     instance = instance_of(x, Power(p=p), servers)
     total, search = hesrpt_total(x, p, servers), search_orders(instance)
@@ -185,15 +176,15 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
     return total
 
 
-@runner_over(numbered_cases, slower=judge_below(1e-9))
-def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
+@runner_over(numbered_cases)
+def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> Values:
     """Return the error of the equivalence of idle servers and a slower system."""
     beta = float(draw.uniform(0.05, 0.95))
     parts = draw.dirichlet(np.ones(len(x))) + 1e-3
     shares = (1 - beta) * parts / parts.sum()
     idle = flow_time(x, shares, p, servers, 1.0)
     slow = flow_time(x, shares / (1 - beta), p, servers, (1 - beta) ** p)
-    return abs(idle / slow - 1)
+    return {"off": abs(idle / slow - 1)}
 
 
 def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
@@ -210,8 +201,8 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
         yield sizes, p, servers, omegas, sum(solved.completion.values())
 
 
-@runner_over(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
-def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> dict[str, Any]:
+@runner_over(scale_free)
+def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> Values:
     """Return the changes of ω over epochs, and the errors of its formula."""
     del servers, total
     finite = np.isfinite(omegas)
@@ -224,12 +215,12 @@ def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) 
     }
 
 
-@runner_over(scale_free, total=judge_below(1e-7))
-def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> list[float]:
+@runner_over(scale_free)
+def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> Values:
     """Return the error of the total flow time by ω."""
     if not np.isfinite(omegas[0]).all():
-        return []
-    return [abs(float((sizes * unit_costs(omegas[0], p)).sum()) / servers**p / total - 1)]
+        return {}
+    return {"off": abs(float((sizes * unit_costs(omegas[0], p)).sum()) / servers**p / total - 1)}
 
 
 def unit_costs(w: Any, p: float) -> Any:
@@ -244,23 +235,23 @@ def constants(p: float, count: int) -> Any:
     return np.concatenate([[0.0], 1 / np.expm1(np.log(k / (k - 1)) / (1 - p))])
 
 
-def increasing(values: dict[float, Any], **more: Answer) -> Findings:
-    """Judge whether sequences by p increase, and return them as curves."""
-    least = min(float(np.diff(of).min()) for of in values.values())
-    names = ", ".join(f"{p:g}" for p in values)
-    ours = f"the least step up to k = 1000 is {least:.1e}, p of {names}"
+def increasing(values: dict[float, Any]) -> Values:
+    """Return the least step of sequences by p, and the sequences as curves."""
     k = np.arange(1, 31)
-    curves = {f"p = {p:g}": (k, of[:30] / of[29]) for p, of in values.items()}
-    return Findings({"increases": (ours, least > 0), **more}, curves, "k", "relative to k = 30")
+    return {
+        "step": min(float(np.diff(of).min()) for of in values.values()),
+        "powers": ", ".join(f"{p:g}" for p in values),
+        "curves": {f"p = {p:g}": (k, of[:30] / of[29]) for p, of in values.items()},
+    }
 
 
-def lemma_3(_: bool) -> Findings:
-    """Judge that ω_k increases."""
+def lemma_3(_: bool) -> Values:
+    """Measure how ω_k increases."""
     return increasing({p: constants(p, 1_000) for p in POWERS})
 
 
-def lemma_4(_: bool) -> Findings:
-    """Judge that the shares increase, by logarithms, since shares underflow for p near 1."""
+def lemma_4(_: bool) -> Values:
+    """Measure how the shares increase, by logarithms, since shares underflow for p near 1."""
     i, values = np.arange(1, 1_001), {}
     for p in POWERS:
         c = 1 / (1 - p)
@@ -270,15 +261,15 @@ def lemma_4(_: bool) -> Findings:
     return increasing(values)
 
 
-def lemma_5(_: bool) -> Findings:
-    """Judge that the unit costs increase, and the error of their closed form."""
+def lemma_5(_: bool) -> Values:
+    """Measure how the unit costs increase, and the error of their closed form."""
     k, values, off = np.arange(1, 1_001), {}, [0.0]
     for p in POWERS:
         with np.errstate(divide="ignore"):
             values[p] = k * (-np.expm1(np.log1p(-1 / k) / (1 - p))) ** (1 - p)
         direct = unit_costs(constants(p, 60), p)
         off.append(float(np.abs(direct / values[p][:60] - 1).max()))
-    return increasing(values, closed=judge_below(1e-6)(off))
+    return increasing(values) | {"off": off}
 
 
 # --- concave speedups ------------------------------------------------------------------------
@@ -333,13 +324,8 @@ def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
             yield (weighted_jobs(draw, speedup, int(draw.integers(1, 9))),)
 
 
-@runner_over(
-    smartfill_cases,
-    optimal=judge_below(1e-6, "gap to the proven bound"),
-    derivatives=judge_below(1e-3, "change of a ratio"),
-    selective=lambda idle: (f"a job waits in {sum(idle)} of {len(idle)} instances", any(idle)),
-)
-def smartfill(instance: Instance) -> dict[str, Any]:
+@runner_over(smartfill_cases)
+def smartfill(instance: Instance) -> Values:
     """Return the gap of SmartFill, whether jobs wait, and changes of ratios of derivatives."""
     bound, best = bounded_optimum(instance)
     shared, jobs = registered("hesrpt")["smartfill"].run(instance), len(instance.jobs)
@@ -369,7 +355,7 @@ def _ratio_changes(instance: Instance, best: Allocated, step: float = 1e-6) -> I
             yield abs(new / old - 1)
 
 
-def wham(quick: bool) -> Answers:
+def wham(quick: bool) -> Values:
     """Return the mean gaps of policies to proven bounds, on jobs with different speedups."""
     names = ("wham", "fw-cam", "equi", "knee", "srpt", "hell")
     gaps: dict[str, list[float]] = {name: [] for name in names}
@@ -378,13 +364,8 @@ def wham(quick: bool) -> Answers:
         bound, _ = bounded_optimum(instance)
         for name in names:
             gaps[name].append(cost_of(name, instance) / bound - 1)
-    means = {name: float(np.mean(of)) for name, of in gaps.items()}
     pair = instance_of([1, 4], Power(p=0.5), SERVERS, objective="weighted-flow-time")
-    equal = cost_of("wham", pair) / bounded_optimum(pair)[0] - 1
-    heuristic = f"mean gaps {list_by_name(means, '.1%')}; of sizes 1 and 4 under k^0.5 it is EQUI, "
-    heuristic += f"{equal:.1%} above the optimum; no number is claimed"
     return {
-        "mean-field": ("instances here are finite, and all jobs are there at time 0", None),
-        "heuristic": (heuristic, None),
-        "sizes": (f"of few jobs fw-cam is {means['fw-cam']:.1%} above the optimum", None),
+        "mean": {name: float(np.mean(of)) for name, of in gaps.items()},
+        "pair": cost_of("wham", pair) / bounded_optimum(pair)[0] - 1,
     }

@@ -1,12 +1,11 @@
-"""The ledger of the papers' claims: entries in claims.json, and the runners that judge them.
+"""The ledger of the papers' claims: entries in claims.json, and the runners that measure.
 
-A runner returns an answer for each claim of an entry: our result in words, and whether the claim
-holds. The texts of the claims, the papers' numbers and the sources are in claims.json.
+A runner returns measured values by name. A claim in claims.json has the paper's number, our result
+as a text with expressions of the measured values in braces, and the expression by which it holds.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,41 +21,39 @@ MODULES = {
 }
 """The modules with the runners of each problem."""
 
-Curve = tuple[Any, Any]
-Answer = tuple[str, bool | None]
-"""Our result in words, and whether the claim holds; None if it cannot be judged."""
-
-Answers = dict[str, Answer]  # by the id of the claim
+Values = dict[str, Any]
+"""Measured values by name; ``curves`` has the points of a figure's curves by their labels."""
+Runner = Callable[[bool], Values]
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim of a paper: its statement and number, our result, and whether it holds."""
+    """A claim of a paper: its statement and number, our result, and whether it holds.
+
+    Attributes
+    ----------
+    form : str
+        Our result in words, as an f-string of the measured values.
+    test : str
+        Whether the claim holds, as an expression of the measured values; empty if this cannot be
+        judged.
+    """
 
     id: str  # unique within the entry
     says: str
     paper: str
+    form: str
+    test: str = ""
     ours: str = ""
     holds: bool | None = None
 
-
-@dataclass(frozen=True)
-class Findings:
-    """The result of a runner.
-
-    Attributes
-    ----------
-    answers : dict
-        The answer to each claim by its id.
-    curves : dict
-        The curves of a figure by their labels, if the entry is drawn.
-    xlabel, ylabel : str
-        The labels of the axes.
-    """
-
-    answers: Answers
-    curves: Mapping[str, Curve] = field(default_factory=dict)
-    xlabel: str = ""
-    ylabel: str = ""
+    def judged(self, values: Values) -> "Claim":
+        """Return the claim with the result of a run."""
+        names = {"by_name": list_by_name, **values}
+        ours = eval(f'f"""{self.form}"""', names)  # noqa: S307  our own file
+        holds = eval(self.test, names) if self.test else None  # noqa: S307
+        return msgspec.structs.replace(
+            self, ours=ours, holds=None if holds is None else bool(holds)
+        )
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -69,30 +66,18 @@ class Entry(msgspec.Struct, frozen=True):
     quick: bool  # whether the last run used fewer instances
     seconds: float
     claims: tuple[Claim, ...]
+    axes: tuple[str, str] = ("", "")  # the labels of the figure
 
     @property
     def verdicts(self) -> list[bool | None]:
         """Whether each claim holds."""
         return [claim.holds for claim in self.claims]
 
-    def with_answers(self, outcome: Findings) -> tuple[Claim, ...]:
-        """Return the claims with the answers of a run; `KeyError` if their ids differ."""
-        if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
-            raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
-        return tuple(
-            msgspec.structs.replace(claim, ours=ours, holds=None if holds is None else bool(holds))
-            for claim in self.claims
-            for ours, holds in (outcome.answers[claim.id],)
-        )
-
 
 def ledger() -> dict[str, Entry]:
     """Return all entries by name, in the order of the file. No runner is imported."""
     entries = msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
     return {entry.name: entry for entry in entries}
-
-
-Runner = Callable[[bool], Findings | Answers]
 
 
 def runner(name: str) -> Runner:
@@ -114,12 +99,6 @@ def runner(name: str) -> Runner:
     raise KeyError(name)
 
 
-def run(name: str, quick: bool) -> Findings:
-    """Return the findings of an entry's runner."""
-    outcome = runner(name)(quick)
-    return outcome if isinstance(outcome, Findings) else Findings(outcome)
-
-
 def proven_optimum(model: Any, solver: str | None = None, time_limit: float | None = None) -> Any:
     """Return the result of solving a model on one thread to a proven optimum.
 
@@ -137,63 +116,26 @@ def proven_optimum(model: Any, solver: str | None = None, time_limit: float | No
     return result
 
 
-# --- runners ---------------------------------------------------------------------------------
-
-Judge = Callable[[list[Any]], Answer]
-
-
 def runner_over(
-    cases: Callable[[bool], Iterable[tuple[Any, ...]]], **judges: Judge
-) -> Callable[[Callable[..., Any]], Runner]:
+    cases: Callable[[bool], Iterable[tuple[Any, ...]]],
+) -> Callable[[Callable[..., Values]], Runner]:
     """Return a decorator that makes a runner of a function that measures one instance.
 
-    Parameters
-    ----------
-    cases : callable
-        Returns the arguments of all measurements; its argument is ``quick``.
-    **judges : callable
-        For each claim the function that judges the list of all measured values. A ``_`` in the name
-        stands for ``-`` in the id of the claim.
-
-    Notes
-    -----
-    The measuring function returns a value, a list of values, or a dict of these by claim.
+    ``cases`` returns the arguments of all measurements; its argument is ``quick``. The runner
+    returns the list of measured values of each name; a measured list is appended as a whole.
     """
 
-    def of_property(measure: Callable[..., Any]) -> Runner:
-        def runs(quick: bool) -> Answers:
-            values: dict[str, list[Any]] = {claim: [] for claim in judges}
+    def of_measure(measure: Callable[..., Values]) -> Runner:
+        def runs(quick: bool) -> Values:
+            found: dict[str, list[Any]] = {}
             for case in cases(quick):
-                measured = measure(*case)
-                for claim, value in (
-                    measured if isinstance(measured, dict) else dict.fromkeys(judges, measured)
-                ).items():
-                    values[claim] += value if isinstance(value, list) else [value]
-            return {
-                claim.replace("_", "-"): judge(values[claim]) for claim, judge in judges.items()
-            }
+                for name, value in measure(*case).items():
+                    found.setdefault(name, []).extend(value if isinstance(value, list) else [value])
+            return found
 
         return runs
 
-    return of_property
-
-
-def judge_below(most: float, what: str = "relative difference", where: str = "instances") -> Judge:
-    """Return a judge that expects all values to be below ``most``."""
-    return lambda found: (
-        f"largest {what} {max(found):.1e} in {len(found)} {where}",
-        max(found) < most,
-    )
-
-
-def judge_never(text: str) -> Judge:
-    """Return a judge that expects only False; the text has the number of True and of all values."""
-    return lambda found: (text.format(sum(found), len(found)), not any(found))
-
-
-def judge_always(text: str) -> Judge:
-    """Return a judge that expects only True; the text has the number of True and of all values."""
-    return lambda found: (text.format(sum(found), len(found)), all(found))
+    return of_measure
 
 
 def list_by_name(values: Mapping[str, float], form: str) -> str:

@@ -1,6 +1,7 @@
 """Lemmas and theorems of the msfq paper's analysis, compared with simulated cycles.
 
-The formulas are evaluated at the moments and transforms of the simulation.
+The formulas are evaluated at the moments and transforms of the simulation. A runner returns pairs
+of a formula's value and the simulated one.
 """
 
 from collections.abc import Callable
@@ -14,12 +15,11 @@ from schedopt.formulations.msfq.process import System
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.validation.reproduce.cycle_kernels import simulate_cycles, simulate_exceptional_first
-from schedopt.validation.reproduce.ledger import Answers, Judge, Runner, runner_over
+from schedopt.validation.reproduce.ledger import Runner, Values
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
 PAIR = System(K, L1, LK, M1, MK)  # nine of ten jobs small, unit sizes, load 0.956
-Pairs = list[tuple[float, float]]
 
 
 class Cycles(NamedTuple):
@@ -47,18 +47,9 @@ def simulate_cycles_once(quick: bool) -> Cycles:
     return Cycles(*simulate_cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
 
-def judge_pairs(most: float) -> Judge:
-    """Return a judge of pairs (formula, simulation) by their largest relative difference."""
-    return lambda found: (
-        f"formula | played: {', '.join(f'{by:.4g} | {seen:.4g}' for by, seen in found)}",
-        max(abs(by / seen - 1) for by, seen in found) <= most,
-    )
-
-
-def runner_of_pairs(**most: float) -> Callable[[Callable[[Cycles], Any]], Runner]:
-    """Return a decorator that makes a runner of pairs (formula, simulation), with tolerances."""
-    judges = {claim: judge_pairs(off) for claim, off in most.items()}
-    return runner_over(lambda quick: [(simulate_cycles_once(quick),)], **judges)
+def of_cycles(measure: Callable[[Cycles], Values]) -> Runner:
+    """Return a runner of a function of simulated cycles."""
+    return lambda quick: measure(simulate_cycles_once(quick))
 
 
 def busy_period(rate: float, service: float, s: float) -> float:
@@ -72,23 +63,22 @@ def transform(values: Any, s: float) -> float:
     return float(np.exp(-s * values).mean())
 
 
-@runner_of_pairs(fractions=0.02)
-def lemma_fractions(run: Cycles) -> Pairs:
+@of_cycles
+def lemma_fractions(run: Cycles) -> Values:
     """Return the fractions of time in each phase, and of arrivals."""
     means, seen = run.lengths.mean(axis=0), run.counts.sum(axis=1)[1:]
-    return list(zip(means / means.sum(), seen / seen.sum(), strict=True))
+    return {"fractions": list(zip(means / means.sum(), seen / seen.sum(), strict=True))}
 
 
-def theorem_renewal(quick: bool) -> Answers:
-    """Judge the reward per time of a cycle by the exact λ·E[T]."""
-    run = simulate_cycles_once(quick)
+@of_cycles
+def theorem_renewal(run: Cycles) -> Values:
+    """Return the reward per time of a cycle with the exact λ·E[T], and how cycles depend."""
     lengths = run.lengths.sum(axis=1)
     small, large = exact(PAIR, L)
-    tied = float(np.corrcoef(lengths[:-1], lengths[1:])[0, 1])
     per_cycle = float(run.areas.mean() / lengths.mean())
     return {
-        "reward": judge_pairs(0.1)([(per_cycle, L1 * small + LK * large)]),
-        "tied": (f"correlation of a cycle's length with the next one's: {tied:.2f}", tied > 0.1),
+        "reward": [(per_cycle, L1 * small + LK * large)],
+        "tied": float(np.corrcoef(lengths[:-1], lengths[1:])[0, 1]),
     }
 
 
@@ -102,14 +92,11 @@ def exceptional_first(
     return work, idle / (idle + rate * e)
 
 
-def remark_exceptional_first(quick: bool) -> Answers:
-    """Judge the formulas of exceptional first service by simulation."""
+def remark_exceptional_first(quick: bool) -> Values:
+    """Return the formulas of exceptional first service, and their simulation."""
     work, empty = simulate_exceptional_first(1.0, 0.7, 3.0, 2_000_000 if quick else 50_000_000, 1)
     by_formula = exceptional_first(1.0, (0.7, 2 * 0.7**2), (3.0, 1.5 * 3.0**2))
-    return {
-        "work": judge_pairs(0.03)([(by_formula[0], work)]),
-        "empty": judge_pairs(0.02)([(by_formula[1], empty)]),
-    }
+    return {"work": [(by_formula[0], work)], "empty": [(by_formula[1], empty)]}
 
 
 def after_batch(rate: float, service: float, counts: Any) -> float:
@@ -131,12 +118,12 @@ def small_in_2(run: Cycles) -> float:
     return after_batch(L1, K * M1, more[more > 0]) + 1 / M1
 
 
-@runner_of_pairs(large=0.03, small=0.03)
-def lemma_response_1_2(run: Cycles) -> Any:
+@of_cycles
+def lemma_response_1_2(run: Cycles) -> Values:
     """Return E[T^L_1] and E[T^S_2]."""
     return {
-        "large": (large_in_1(run), run.response(1, 1)),
-        "small": (small_in_2(run), run.response(0, 2)),
+        "large": [(large_in_1(run), run.response(1, 1))],
+        "small": [(small_in_2(run), run.response(0, 2))],
     }
 
 
@@ -155,12 +142,12 @@ def small_in_4_1(run: Cycles) -> float:
     return excess_response(run.lengths[:-1, 3] + run.lengths[1:, 0], L1 / (K * M1), 1 / M1)
 
 
-@runner_of_pairs(large=0.03, small=0.05)
-def lemma_response_excess(run: Cycles) -> Any:
+@of_cycles
+def lemma_response_excess(run: Cycles) -> Values:
     """Return E[T^L_{2,3,4}] and E[T^S_{1,4}]."""
     return {
-        "large": (large_else(run), run.response(1, 2, 3, 4)),
-        "small": (small_in_4_1(run), run.response(0, 4, 1)),
+        "large": [(large_else(run), run.response(1, 2, 3, 4))],
+        "small": [(small_in_4_1(run), run.response(0, 4, 1))],
     }
 
 
@@ -178,15 +165,18 @@ def small_in_3(falling: bool = True) -> float:
     return sum(times[j] * seen[j] for j in times) / sum(times.values())
 
 
-@runner_of_pairs(falling=0.03, printed=0.03)
-def lemma_response_3(run: Cycles) -> Any:
+@of_cycles
+def lemma_response_3(run: Cycles) -> Values:
     """Return E[T^S_3] as proven and as printed."""
     measured = run.response(0, 3)
-    return {"falling": (small_in_3(), measured), "printed": (small_in_3(falling=False), measured)}
+    return {
+        "falling": [(small_in_3(), measured)],
+        "printed": [(small_in_3(falling=False), measured)],
+    }
 
 
-@runner_of_pairs(transform=0.03, equation=1e-12)
-def remark_busy_periods(run: Cycles) -> Any:
+@of_cycles
+def remark_busy_periods(run: Cycles) -> Values:
     """Return the busy-period transform at phases 1 with one large job, and its equation."""
     alone = run.lengths[run.heads[:, 0] == 1, 0]
     b = {s: busy_period(LK, MK, s) for s in (0.01, 0.1, 0.5, 2.0, 5.0)}
@@ -196,8 +186,8 @@ def remark_busy_periods(run: Cycles) -> Any:
     }
 
 
-@runner_of_pairs(phase_1=0.03, phase_2=0.03)
-def lemma_phase_lengths(run: Cycles) -> Any:
+@of_cycles
+def lemma_phase_lengths(run: Cycles) -> Values:
     """Return transforms of the lengths of phases 1 and 2, from their initial numbers of jobs."""
     more = (run.heads[:, 1] - K + 1)[run.whole]
     of_phase: dict[str, Any] = {
@@ -213,8 +203,8 @@ def lemma_phase_lengths(run: Cycles) -> Any:
     }
 
 
-@runner_of_pairs(large=0.05, small=0.05)
-def lemma_phase_numbers(run: Cycles) -> Any:
+@of_cycles
+def lemma_phase_numbers(run: Cycles) -> Values:
     """Return transforms of the numbers of jobs, as products of those of the lengths."""
     _, second, third, fourth = run.lengths.T
     first = run.passes[run.whole]
@@ -231,8 +221,8 @@ def lemma_phase_numbers(run: Cycles) -> Any:
     return {"large": large, "small": small}
 
 
-@runner_of_pairs(length=0.03)
-def lemma_phase_3(run: Cycles) -> Pairs:
+@of_cycles
+def lemma_phase_3(run: Cycles) -> Values:
     """Return transforms of the length of phase 3."""
     lengths = []
     for s in (0.1, 0.5, 2.0):
@@ -241,21 +231,22 @@ def lemma_phase_3(run: Cycles) -> Pairs:
             step = j * M1 / (L1 + j * M1 + s - L1 * step)
             product *= step
         lengths.append((product, transform(run.passes[run.whole, 1], s)))
-    return lengths
+    return {"length": lengths}
 
 
-@runner_of_pairs(length=0.03)
-def lemma_phase_4(run: Cycles) -> Pairs:
+@of_cycles
+def lemma_phase_4(run: Cycles) -> Values:
     """Return transforms of the length of phase 4."""
     lengths = run.passes[run.whole, 2]
-    return [
+    pairs = [
         (prod(j * M1 / (j * M1 + s) for j in range(1, L + 1)), transform(lengths, s))
         for s in (0.1, 0.5, 2.0)
     ]
+    return {"length": pairs}
 
 
-@runner_of_pairs(played=0.1, paper=0.05)
-def theorem_summary(run: Cycles) -> Any:
+@of_cycles
+def theorem_summary(run: Cycles) -> Values:
     """Return the mean response time by equation 3 from all lemmas, and exactly."""
     m = run.lengths.mean(axis=0) / run.lengths.mean(axis=0).sum()
     large = large_in_1(run) * m[0] + large_else(run) * m[1:].sum()
@@ -265,4 +256,4 @@ def theorem_summary(run: Cycles) -> Any:
         float(L1 * of_small + LK * of_large) / (L1 + LK)
         for of_small, of_large in ((small, large), (curve.small[L], curve.large[L]), exact(PAIR, L))
     )
-    return {"played": (by_moments, truth), "paper": (by_paper, truth)}
+    return {"played": [(by_moments, truth)], "paper": [(by_paper, truth)]}
