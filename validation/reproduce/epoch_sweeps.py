@@ -48,7 +48,7 @@ def points_of(axis: str, jobs: int, load: float, *, quick: bool, step: int) -> P
 
 def curves_of(axis: str, jobs: int, load: float, where: Points, of: Measured) -> Values:
     """Return the curves of a part of a figure."""
-    curves = {}
+    curves: Values = {}
     for name, values in of.items():
         label = f"{name} J={jobs}" if axis == "inequity k" else NAMES[name]
         curves[f"{label}, {load:.0%}"] = [point[AXES[axis]] for point in where[name]], values
@@ -109,7 +109,8 @@ def overhead_figure(
 
     All policies run the same jobs. A second seed measures the noise.
     """
-    trials, found, curves = 5_000 if quick else 40_000, {}, {}
+    trials, found = 5_000 if quick else 40_000, {}
+    curves: Values = {}
     for part, jobs, load in PARTS[axis]:
         points = points_of(axis, jobs, load, quick=quick, step=8 if quick else 4)
         values, again = (
@@ -204,7 +205,8 @@ def _by_ratio(points: Points, values: Measured) -> Values:
 def response_figure(axis: str, static: bool, quick: bool) -> Values:
     """Measure response times along an axis, and their distance from OPT-EPOCH(1)'s."""
     statistics = _by_ratio if axis == "inequity k" else _by_axis
-    found, curves, far = {}, {}, []
+    found, far = {}, []
+    curves: Values = {}
     for part, jobs, load in PARTS[axis]:
         points = dict(points_of(axis, jobs, load, quick=quick, step=16 if quick else 8))
         points.pop("paper-search", None)
