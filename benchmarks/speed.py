@@ -167,7 +167,7 @@ def allocations(quick: bool, limit: float) -> Iterator[Work]:
     """Yield one speedup beside the convex program, and different speedups over all orders."""
     for jobs in (20, 50) if quick else (20, 50, 200):
         instance = generate("hesrpt", "pareto", seed=1, options={"jobs": jobs, "p": 0.5})
-        solvers = solvers_of(instance, limit, {"Clarabel": "clarabel"})
+        solvers = solvers_of(instance, limit, {"Clarabel": "model"})
         yield Work("hesrpt", f"one speedup, {jobs} jobs", solvers)
     for jobs in (8, 12, 24) if quick else (8, 12, 16, 24, 60, 200):
         instance = generate("hesrpt", "mixed", seed=1, options={"jobs": jobs})
