@@ -77,11 +77,11 @@ class Offer:
         if not (sign and whole and NUMBER.fullmatch(price)) or float(price) < 0:
             expected = "PROCESSORS@PRICE, such as 200@0.05 for a processor-hour"
             raise InputError(expected, found=quote(text), place=place)
-        if budget is not None and not NUMBER.fullmatch(str(budget)):
-            raise InputError("an amount of money >= 0", found=quote(budget), place=budget_place)
-        most = None if budget is None else as_written(float(budget))
-        if most is not None and most < 0:
-            raise InputError("an amount of money >= 0", found=quote(budget), place=budget_place)
+        most = None
+        if budget is not None:
+            if not NUMBER.fullmatch(str(budget)) or float(budget) < 0:
+                raise InputError("an amount of money >= 0", found=quote(budget), place=budget_place)
+            most = as_written(float(budget))
         return cls(int(count), as_written(float(price)), most, everything)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_place
 from schedopt.instances.naming import pick_name
 from schedopt.planning.history import (
     Cancelled,
@@ -167,25 +167,15 @@ class _ReportsOfJob:
         """Yield the events of the job since the last replanning."""
         if self.before.cancelled:
             return
-        if not reports:
-            yield from self._as_planned(skip=())
+        if reports and reports[0].stage is None:
+            yield from self._whole_job(reports[0])
             return
-        whole = [one for one in reports if one.stage is None]
-        if len(whole) > 1 or (whole and len(reports) > 1):
-            twice = reports[1]
-            expected = "one row for a job, or one row for each of its tasks"
-            raise InputError(expected, found=quote(twice.job), place=twice.place)
-        if whole:
-            yield from self._whole_job(whole[0])
-            return
-        yield from self._as_planned(skip={(one.stage, one.task) for one in reports})
+        told = {one.key[1:] for one in reports}
+        for key, run in self.expected.items():
+            if key not in self.before.runs and key not in told and self._is_past(run.start):
+                yield self._started(key, run)
         for one in reports:
             yield from self._task(one)
-
-    def _as_planned(self, skip: Iterable[tuple[int | None, int | None]]) -> Iterator[Event]:
-        for key, run in self.expected.items():
-            if key not in self.before.runs and key not in skip and self._is_past(run.start):
-                yield self._started(key, run)
 
     def _is_past(self, time: float) -> bool:
         return time < self.now and not same_time(time, self.now)
@@ -236,35 +226,22 @@ class _ReportsOfJob:
 
     def _whole_job(self, one: Observed) -> Iterator[Event]:
         """Yield the events that follow from a report on the whole job."""
-        name, now = self.job.name, self.now
         if one.status == "waiting":
             if self.before.runs:
-                yield Waiting(at=now, job=name)
+                yield Waiting(at=self.now, job=self.job.name)
             return
         with at_place(one.place):
             tasks = self._reported_runs(one)
+        begun = {key: run for key, run in tasks.items() if self._is_past(run.start)}
+        if one.status == "done":
+            begun = self._all_done(one, tasks)
+        elif one.status == "running":
+            begun = self._running(one, tasks, begun)
+        for key, run in begun.items():
+            yield self._started(key, run, one.pool)
         if one.status in ("failed", "cancelled"):
             kind = Failed if one.status == "failed" else Cancelled
-            for key, run in tasks.items():
-                if self._is_past(run.start):
-                    yield self._started(key, run, one.pool)
-            yield kind(at=now if one.end is None else one.end, job=name)
-            return
-        if one.status == "done":
-            for key, run in self._all_done(one, tasks):
-                yield self._started(key, run, one.pool)
-            return
-        begun = {key: run for key, run in tasks.items() if self._is_past(run.start)}
-        if not begun:  # it starts now
-            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
-        if not begun:  # the first tasks of a job that runs earlier than planned
-            wide = max(1, (one.processors or 0) // self.job.processors)
-            tasks = _list_scheduled(self.job, self._now(name), wide)
-            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
-        if one.done is not None:
-            begun = self._with_completed(begun, tasks, one.done)
-        for key, run in self._running(one, begun).items():
-            yield self._started(key, run, one.pool)
+            yield kind(at=self.now if one.end is None else one.end, job=self.job.name)
 
     def _overdue(self, end: float) -> float:
         planned = f"{self.job.name} was expected to end at {time_of_day(self.night, end)}"
@@ -290,21 +267,30 @@ class _ReportsOfJob:
                 taken[key] = run._replace(end=max(run.end, self.now))
         return taken
 
-    def _running(self, one: Observed, begun: dict[Key, Run]) -> dict[Key, Run]:
+    def _running(
+        self, one: Observed, tasks: dict[Key, Run], begun: dict[Key, Run]
+    ) -> dict[Key, Run]:
         """Return the started tasks of a running job, with the reported end."""
-        count = sum(map(len, self.job.stages or ()))
         now = self.now
+        if not begun:  # it starts now
+            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
+        if not begun:  # the first tasks of a job that runs earlier than planned
+            wide = max(1, (one.processors or 0) // self.job.processors)
+            tasks = _list_scheduled(self.job, self._now(self.job.name), wide)
+            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
+        if one.done is not None:
+            begun = self._with_completed(begun, tasks, one.done)
         running = {k: r for k, r in begun.items() if r.end > now and not same_time(r.end, now)}
         last = max(begun, key=lambda key: begun[key].end)
         if one.end is not None:
             late = running or {last: begun[last]}
             return begun | {key: run._replace(end=one.end) for key, run in late.items()}
-        if not running and len(begun) == count:
+        if not running and len(begun) == sum(map(len, self.job.stages or ())):
             return begun | {last: begun[last]._replace(end=self._overdue(begun[last].end))}
         return begun
 
-    def _all_done(self, one: Observed, tasks: dict[Key, Run]) -> Iterator[tuple[Key, Run]]:
-        """Yield all tasks of a completed job; none ends after the job."""
+    def _all_done(self, one: Observed, tasks: dict[Key, Run]) -> dict[Key, Run]:
+        """Return all tasks of a completed job; none ends after the job."""
         last = max((run.end for run in tasks.values()), default=self.now)
         end = one.end if one.end is not None else min(last, self.now)
         stages = enumerate(self.job.stages or ())
@@ -312,9 +298,11 @@ class _ReportsOfJob:
         start = end if one.start is None else one.start
         cut = {key: tasks.get(key, Run(start, end)) for key in every}
         late = max(cut, key=lambda key: cut[key].end)
-        for key, run in cut.items():
-            until = end if key == late else min(run.end, end)
-            yield key, run._replace(start=min(run.start, until), end=until)
+        until = {key: end if key == late else min(run.end, end) for key, run in cut.items()}
+        return {
+            key: run._replace(start=min(run.start, until[key]), end=until[key])
+            for key, run in cut.items()
+        }
 
     def _reported_runs(self, one: Observed) -> dict[Key, Run]:
         """Return the runs of all tasks of the job, as known or as reported."""
