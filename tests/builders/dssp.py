@@ -1,11 +1,12 @@
 """Small instances and random side constraints that several tests build, some delicate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import msgspec
+import numpy as np
 from judge.brute import Night, subsets
 from msgspec.structs import replace
 
@@ -16,6 +17,8 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.scenarios import DECIDING, Measure, factors
+from schedopt.planning.release import Release, Span, TaskKey, seats_of
+from schedopt.policies.dssp.dispatch import simulate as dispatch
 
 TEAMS = ("fx", "light", "anim")
 
@@ -180,3 +183,53 @@ def best_exactly(instance: Instance, names: frozenset[str] | None = None) -> Fra
     """
     rules = tuple(r for r in instance.constraints if names is None or r.name in names)
     return Night(msgspec.json.encode(replace(instance, constraints=rules))).best_selection()
+
+
+def carry_out(
+    night: Instance,
+    given: Sequence[Release],
+    lengths: Mapping[TaskKey, float] | None = None,
+    rules: Sequence[Constraint] = (),
+) -> dict[TaskKey, Span]:
+    """Return the span of each task.
+
+    A release is a job of one stage, the first has priority. The manager counts processors, so these
+    are a resource of each pool.
+    """
+    known = lengths or {}
+    keys = [[(one.job, one.stage, task) for task in one.tasks] for one in given]
+    stages = [
+        tuple(known.get(key, planned) for key, planned in zip(own, one.lengths, strict=True))
+        for own, one in zip(keys, given, strict=True)
+    ]
+    jobs = tuple(
+        Job(
+            name=str(one.order),
+            reward=1,
+            stages=(stage,),
+            release=one.begin,
+            after=tuple(map(str, one.after)),
+            max_processors=one.at_once,
+            holds={**one.holds, f"processors {one.pool}": one.width},
+        )
+        for one, stage in zip(given, stages, strict=True)
+    )
+    seats = {name: rule.capacity for rule, name in seats_of(night, rules)}
+    pools = {
+        f"processors {name}": [
+            (float(t), float(n)) for t, n in zip(there.times, there.amounts, strict=True)
+        ]
+        for name, there in night.machine.pools.items()
+    }
+    farm = Instance(
+        name="manager",
+        processors=sum(len(own) for own in night.machine.numbers.values()),
+        deadline=night.deadline,
+        jobs=jobs,
+        resources={**night.resources, **seats, **pools},
+    )
+    order = np.arange(len(farm.tasks.lengths), dtype=float)
+    starts = dispatch(farm, np.arange(len(jobs)), keys=order).starts.tolist()
+    every = [key for own in keys for key in own]
+    ends = [start + length for start, length in zip(starts, farm.tasks.lengths, strict=True)]
+    return dict(zip(every, zip(starts, ends, strict=True), strict=True))

@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 import pytest
 from builders.cli import refused, run
-from builders.releases import simulate
+from builders.dssp import carry_out
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -52,7 +52,7 @@ def accounts(plan: NightPlan, delay: float = 0.0, seed: int = 1) -> list[str]:
         for one in given
         for task, length in zip(one.tasks, one.lengths, strict=True)
     }
-    ran = simulate(plan.instance, given, lengths, plan.result.constraints)
+    ran = carry_out(plan.instance, given, lengths, plan.result.constraints)
     order = {(one.job, one.stage, task): one.order for one in given for task in one.tasks}
     return [
         f"{order[key]}_{key[2] + 1}|{key[0]}:{key[1] + 1}|COMPLETED"

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import polars as pl
 import pytest
+from builders.dssp import carry_out
 from builders.effort import tried
-from builders.releases import simulate
 from hypothesis import strategies as st
 
 import schedopt
@@ -86,7 +86,7 @@ def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(seed: int) -
         for one in given
         for task, length in zip(one.tasks, one.lengths, strict=True)
     }
-    ran = simulate(night, given, lengths)
+    ran = carry_out(night, given, lengths)
     assert len(ran) == len(plan.tasks)
     for one in given:
         starts = sorted(ran[one.job, one.stage, task][0] for task in one.tasks)
@@ -102,7 +102,7 @@ def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(seed: int) -
 def test_releases_at_planned_lengths_run_as_many_tasks_at_each_time(seed: int) -> None:
     night, plan = a_night(Random(seed))  # noqa: S311
     given = releases(night, plan.tasks)
-    ran = [(*key[:2], *span) for key, span in simulate(night, given).items()]
+    ran = [(*key[:2], *span) for key, span in carry_out(night, given).items()]
     planned = [(task.job, task.stage, task.start, task.end) for task in plan.tasks]
     times = sorted({time for task in planned for time in task[2:]})
     for at in (0.5 * (one + two) for one, two in pairwise(times) if not same(one, two)):
