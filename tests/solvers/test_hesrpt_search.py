@@ -14,7 +14,6 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
