@@ -27,15 +27,19 @@ class PartitionEngine(Engine):
     """Bin completion of partitions, in integers."""
 
     name = "epochs"
-    description = "side constraints together and apart"
+    description = "side constraints together and apart, with inequity 0 none"
     proves = "the fewest epochs or infeasibility, in integers"
     certificate = "nodes, leaders or apart"
     confirmed_by = "cp-sat"
 
     def accepts(self, model: Partition) -> bool:
-        """Return True for an unchanged model with no constraints but ``together`` and ``apart``."""
-        rules = model.rules.values()
-        return not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
+        """Return True for an unchanged model without a user's own kinds of constraints.
+
+        With inequity 0 there must be no constraints.
+        """
+        rules, equal = model.rules.values(), model.instance.inequity == 0
+        plain = all(isinstance(rule, Together | Apart) for rule in rules)
+        return not model.changed and plain and not (equal and rules)
 
     def solve(self, model: Partition, task: EngineTask) -> Result | Partial:
         """Solve by bin completion."""

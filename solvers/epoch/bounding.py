@@ -15,23 +15,30 @@ from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Limits, Result
 
 
-def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] | None, int]:
-    """Return a partition that needs no search, if one is found, and a lower bound on the epochs.
+def start_of(instance: Instance, packed: Items) -> list[list[int]]:
+    """Return a partition without search: the optimum with inequity 0, else by first fit.
+
+    The instance must be feasible; with inequity 0 it must have no side constraints.
+    """
+    if instance.inequity > 0:
+        return first_fit(packed)
+    counts = blocks(instance.minima[instance.descending].tolist(), instance.nodes)
+    ends = accumulate(counts)
+    return [instance.descending[end - n : end] for n, end in zip(counts, ends, strict=True)]
+
+
+def least_epochs(instance: Instance, packed: Items) -> int:
+    """Return a lower bound on the number of epochs.
 
     The bound is the largest of: the total of the minima over N, with the nodes that bundles leave
     unused; the number of jobs of which no two may share an epoch; and the number of leaders. With
-    inequity 0 and no side constraints the shortest path is the optimum.
+    inequity 0 it is the optimum without side constraints.
     """
     minima = instance.minima[instance.descending].tolist()
     if instance.inequity == 0:
-        counts = blocks(minima, instance.nodes)
-        ends = list(accumulate(counts))
-        epochs = [instance.descending[end - n : end] for n, end in zip(counts, ends, strict=True)]
-        plain = all(kind.free for kind in packed.kinds)
-        return epochs if plain else None, max(len(counts), packed.apart)
+        return max(len(blocks(minima, instance.nodes)), packed.apart)
     led = leaders(minima, instance.nodes, instance.inequity)
-    least = max(len(led), -(-packed.least_nodes // instance.nodes), packed.apart)
-    return None if packed.impossible() else first_fit(packed), least
+    return max(len(led), -(-packed.least_nodes // instance.nodes), packed.apart)
 
 
 def blocks(descending: Sequence[int], nodes: int) -> list[int]:
@@ -101,7 +108,7 @@ def least_overhead(model: Partition | Rectangles) -> int:
     instance = model.instance
     packed, nodes = items(instance, model.rules.values()), int(instance.nodes)
     if isinstance(model, Partition):
-        return nodes * start_and_bound(instance, packed)[1]
+        return nodes * least_epochs(instance, packed)
     width_of: dict[int, int] = dict(zip(instance.minima.tolist(), model.narrowest, strict=True))
     return max(nodes, sum(width_of[kind.top] * len(kind.jobs) for kind in packed.kinds))
 

@@ -3,13 +3,10 @@
 The search decides exactly whether a partition into at most a given number of epochs exists. The
 nodes beyond the minima of all jobs are a budget: an epoch may leave at most that many unused, which
 leaves few ways to fill it if the packing is tight. A knapsack over the items that the epoch could
-hold gives these ways. The remaining items after an epoch are stored when they fail.
-
-With inequity 0 an epoch has as many places as some divisor of N, each job takes one place, and all
-places are taken. The divisors are tried in decreasing order.
+hold gives these ways. The inequity is at least 1.
 
 Source: Korf, "A new algorithm for optimal bin packing", AAAI 2002. The rule of epochs, in which a
-job's allotment follows from the largest job, and the memory of failures are our own.
+job's allotment follows from the largest job, is our own.
 """
 
 from typing import NamedTuple
@@ -25,34 +22,25 @@ Bools = NDArray[np.bool_]
 
 ENTER, DOWN, BACK = range(3)
 FOUND, NONE, PAUSED = range(3)
-DEPTH, MODE, VISITS, STORED = range(4)
-TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY, LEADER, OWED, WAY = range(13)
-COLUMNS = 13
-
-KEY_MASK = (1 << 61) - 1
-"""Keys of remaining items are taken modulo 2^61, so that no sum exceeds 64 bits."""
-
-TABLES = 8
-"""Number of knapsack tables that are kept, one for each depth."""
+DEPTH, MODE = range(2)
+TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, LEADER = range(9)
+COLUMNS = 9
 
 
 class Data(NamedTuple):
     """Kinds of items in order of decreasing largest minimum, and the machine.
 
-    The sizes of an epoch are N nodes or, with inequity 0, the divisors of N as numbers of places.
     One item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``.
     """
 
     inequity: int
-    rooms: Longs  # that an epoch may have, the largest first, (W,)
-    widest: Longs  # the largest minimum that each room takes, (W,)
+    nodes: int
     top: Longs  # the largest minimum of one item, (T,)
-    best_width: Longs  # the nodes, or places, that one item takes at least, (T,)
+    best_width: Longs  # the nodes that one item takes at least, (T,)
     free: Bools  # whether no side constraint mentions the kind, (T,)
     begin: Longs
     sizes: Longs
     clash: Bools  # (T, T)
-    salt: Longs  # odd random numbers below 2^31 for hashing, (T,)
 
 
 class Stack(NamedTuple):
@@ -61,31 +49,22 @@ class Stack(NamedTuple):
     The columns of a frame: number of the largest free jobs below the leader's reach that fill the
     epoch up (TAIL); number of kinds that it may hold (MANY), and the next of them to decide
     (POSITION); remaining room (ROOM); least nodes that its items take (GAINED), and how much of
-    that it must hold (NEED); nodes of each job of the tail (FLOOR); first kind below the leader's
-    reach (BELOW); number of the visit (STAMP); hash of the remaining items (KEY); largest remaining
-    kind (LEADER); nodes that do not fit the other epochs (OWED); index of its size (WAY).
+    that it must hold, since it does not fit the other epochs (NEED); nodes of each job of the tail
+    (FLOOR); first kind below the leader's reach (BELOW); largest remaining kind (LEADER).
     """
 
-    at: Longs  # depth, what to do next, last stamp, failures stored
+    at: Longs  # depth, what to do next
     left: Longs  # items of each kind that are left, (P + 1, T)
     kinds: Longs  # that the epoch may hold, (P + 1, C)
     width: Longs  # what an item of each takes there, (P + 1, C)
     take: Longs  # how many it holds of each, (P + 1, C)
-    frame: Longs  # (P + 1, 13)
-    # what items of the kinds from one on, filling a room, take at least; the most of it
-    table: Shorts
-    owner: Longs  # the stamp of the depth that a table belongs to, (TABLES,)
-
-
-class Memory(NamedTuple):
-    """A hash table of failures: remaining items and remaining epochs."""
-
-    slots: Longs  # numbers of rows, from 1; 0 where empty; length a power of two
-    rows: Shorts  # (R, T + 1)
+    frame: Longs  # (P + 1, 9)
+    # what items of the kinds from one on, filling a room, take at least; the most of it, by depth
+    table: Shorts  # (P + 1, C + 1, N + 1)
 
 
 @kernel()
-def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
+def advance(data: Data, stack: Stack, epochs: int, steps: int) -> int:
     """Search for a number of steps; return `FOUND`, `NONE` (no partition exists) or `PAUSED`."""
     at = stack.at
     for _ in range(steps):
@@ -96,10 +75,7 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
             if _nothing_remains(stack, d):
                 return FOUND
             at[MODE] = DOWN
-            if d == epochs or _find_failure(data, stack, memory, d, epochs)[1]:
-                at[DEPTH], at[MODE] = d - 1, BACK
-            elif not _open_epoch(data, stack, d, epochs):
-                _remember_failure(data, stack, memory, d, epochs)
+            if d == epochs or not _open_epoch(data, stack, d, epochs):
                 at[DEPTH], at[MODE] = d - 1, BACK
         elif at[MODE] == DOWN:
             c = stack.frame[d, POSITION]
@@ -113,19 +89,15 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
             else:
                 at[MODE] = BACK
         else:
-            _backtrack(data, stack, memory, d, epochs)
+            _backtrack(data, stack, d)
     return PAUSED
 
 
-def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
+def _backtrack(data: Data, stack: Stack, d: int) -> None:
     """Take one item fewer of the last kind if that can help, or else return to the kind before."""
     at, frame = stack.at, stack.frame[d]
     c = frame[POSITION] - 1
     if c < 0:
-        if _next_room(data, stack, d, frame[WAY] + 1):
-            at[MODE] = DOWN
-            return
-        _remember_failure(data, stack, memory, d, epochs)
         at[DEPTH] = d - 1
         return
     taken = stack.take[d, c]
@@ -145,59 +117,45 @@ def _nothing_remains(stack: Stack, d: int) -> bool:
 
 
 def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
-    """Open an epoch: its leader, the kinds that it may hold, and how full it must be."""
+    """Open an epoch: its leader, the kinds that it may hold, and how full it must be.
+
+    Return False if the other epochs cannot hold the remaining items.
+    """
     remaining, frame = stack.left[d], stack.frame[d]
-    equal = data.inequity == 0
     kinds, first, owned = len(data.top), 0, 0
     while remaining[first] == 0:
         first += 1
-    floor = 1 if equal else max(1, data.top[first] - data.inequity)
+    floor = max(1, data.top[first] - data.inequity)
     many, below = 0, kinds
     for t in range(first, kinds):
         owned += remaining[t] * data.best_width[t]
         if remaining[t] == 0:
             continue
-        if data.free[t] and (equal or data.top[t] < floor):
+        if data.free[t] and data.top[t] < floor:
             below = min(below, t)
             continue
-        width = data.best_width[t] if equal else 0
+        width = 0
         for s in range(data.begin[t], data.begin[t + 1]):
-            width += 0 if equal else max(data.sizes[s], floor)
+            width += max(data.sizes[s], floor)
         stack.kinds[d, many], stack.width[d, many] = t, width
         many += 1
     frame[MANY], frame[BELOW], frame[FLOOR], frame[LEADER] = many, below, floor, first
-    frame[OWED] = owned - (epochs - d - 1) * data.rooms[0]
-    stack.at[VISITS] += 1
-    frame[STAMP] = stack.at[VISITS]
-    return _next_room(data, stack, d, 0)
-
-
-def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
-    """Give the epoch the next largest size that holds its leader and suffices."""
-    frame = stack.frame[d]
-    while way < len(data.rooms) and data.widest[way] < data.top[frame[LEADER]]:
-        way += 1
-    if way == len(data.rooms) or data.rooms[way] < frame[OWED]:
+    frame[NEED] = owned - (epochs - d - 1) * data.nodes
+    frame[ROOM], frame[POSITION], frame[GAINED] = data.nodes, 0, 0
+    if frame[NEED] > data.nodes:
         return False
-    frame[WAY], frame[ROOM] = way, data.rooms[way]
-    frame[NEED] = frame[ROOM] if data.inequity == 0 else frame[OWED]
-    frame[POSITION] = frame[GAINED] = 0
+    _fill_table(data, stack, d)
     return True
 
 
-def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
-    """Return the knapsack table of a depth, computed again if another depth has used its place."""
-    place: int = d % TABLES
-    frame = stack.frame[d]
-    if stack.owner[place] == frame[STAMP]:
-        return place
-    stack.owner[place] = frame[STAMP]
-    table, remaining, many = stack.table[place], stack.left[d], frame[MANY]
+def _fill_table(data: Data, stack: Stack, d: int) -> None:
+    """Compute the knapsack table of a depth."""
+    table, remaining, frame = stack.table[d], stack.left[d], stack.frame[d]
+    many = frame[MANY]
     t, spare, gained = frame[BELOW], 0, 0
     filled = 0  # the rooms up to here are done
-    most = data.rooms[0]
-    while filled <= most:  # the largest jobs below the leader's reach, each on `floor` nodes
-        until = min(most + 1, filled + frame[FLOOR])
+    while filled <= data.nodes:  # the largest jobs below the leader's reach, each on `floor` nodes
+        until = min(data.nodes + 1, filled + frame[FLOOR])
         while filled < until:
             table[many, filled] = gained
             filled += 1
@@ -208,12 +166,11 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
             spare += 1
     for c in range(many - 1, -1, -1):
         kind, width = stack.kinds[d, c], stack.width[d, c]
-        for room in range(most + 1):
+        for room in range(data.nodes + 1):
             best = table[c + 1, room]
             for q in range(1, min(remaining[kind], room // width) + 1):
                 best = max(best, table[c + 1, room - q * width] + q * data.best_width[kind])
             table[c, room] = best
-    return place
 
 
 def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
@@ -229,7 +186,7 @@ def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
 
 def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     """Take ``most`` items of the c-th kind, or fewer if the epoch stays full enough."""
-    table, frame = stack.table[_table_of_depth(data, stack, d)], stack.frame[d]
+    table, frame = stack.table[d], stack.frame[d]
     kind, width = stack.kinds[d, c], stack.width[d, c]
     least = 1 if kind == frame[LEADER] else 0  # the leader is in
     for q in range(most, least - 1, -1):
@@ -255,8 +212,6 @@ def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
             tail += min(remaining[t], room // floor - tail)
     frame[TAIL] = tail
     spare = room - tail * floor
-    if data.inequity == 0:  # full to the last place, the leader in one
-        return spare == 0 and (tail > 0 or not data.free[frame[LEADER]])
     wider = 0  # the width of the smallest job so far that is left
     for c in range(frame[MANY]):
         kind, width = stack.kinds[d, c], stack.width[d, c]
@@ -283,42 +238,3 @@ def _close_epoch(data: Data, stack: Stack, d: int) -> None:
             after[t] -= some
             tail -= some
         t += 1
-    key = 0
-    for t in range(len(data.top)):
-        key = (key + data.salt[t] * after[t]) & KEY_MASK
-    stack.frame[d + 1, KEY] = key
-
-
-def _find_failure(
-    data: Data, stack: Stack, memory: Memory, d: int, epochs: int
-) -> tuple[int, bool]:
-    """Return the position in the hash table of the remaining items and epochs."""
-    remaining, kinds = stack.left[d], len(data.top)
-    mask = len(memory.slots) - 1
-    key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B1
-    slot = (key ^ (key >> 29)) & mask
-    while memory.slots[slot] > 0:
-        row = memory.rows[memory.slots[slot] - 1]
-        same = row[kinds] == epochs - d
-        t = 0
-        while same and t < kinds:
-            same = row[t] == remaining[t]
-            t += 1
-        if same:
-            return slot, True
-        slot = (slot + 1) & mask
-    return slot, False
-
-
-def _remember_failure(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
-    """Store that the remaining items fail, if there is room."""
-    stored = stack.at[STORED]
-    if stored == len(memory.rows):
-        return
-    slot, is_known = _find_failure(data, stack, memory, d, epochs)
-    if not is_known:
-        memory.slots[slot] = stored + 1
-        for t in range(len(data.top)):
-            memory.rows[stored, t] = stack.left[d, t]
-        memory.rows[stored, len(data.top)] = epochs - d
-        stack.at[STORED] = stored + 1

@@ -48,11 +48,6 @@ class Items:
     apart: int  # the most items of one constraint of which no two may share an epoch
 
     @property
-    def jobs(self) -> int:
-        """The number of jobs."""
-        return sum(len(kind.jobs) for kind in self.kinds)
-
-    @property
     def least_nodes(self) -> int:
         """The least total number of nodes of all items."""
         return sum(kind.best_width(self.inequity) * kind.count for kind in self.kinds)

@@ -6,14 +6,13 @@ from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers import cpsat
 from schedopt.solvers.conflict import with_conflict
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.epoch import is_small_model
-from schedopt.solvers.epoch.bounding import least_overhead, start_and_bound
-from schedopt.solvers.epoch.items import Items, items
+from schedopt.solvers.epoch.bounding import least_epochs, least_overhead, start_of
+from schedopt.solvers.epoch.items import items
 from schedopt.solvers.epoch.search import Completion
 from schedopt.solvers.result import Result, Termination
-from schedopt.solvers.running import STEP, Run, drive, make_result, version
+from schedopt.solvers.running import Run, drive, make_result, version
 
 TRIVIAL = "no search was needed"
 TOO_MANY = "too many nodes and jobs to search"
@@ -21,69 +20,31 @@ TOO_MANY = "too many nodes and jobs to search"
 
 def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Partial:
     """Search for a partition: a bound and a start, then bin completion."""
-    run, instance = Run(task.limits), model.instance
-
-    def as_result(
-        stopped: Termination,
-        solution: Partitioned | None = None,
-        bound: float | None = None,
-        message: str = "",
-    ) -> Result[Any]:
-        return _make_result(model, run, stopped, solution, bound=bound, message=message)
-
-    packed = items(instance, model.rules.values())
+    run, instance, rules = Run(task.limits), model.instance, model.rules
+    packed = items(instance, rules.values())
     if packed.impossible():
-        return _explained(model, run, as_result("infeasible"))
-    known, least = start_and_bound(instance, packed)
-    best = None if known is None else partitioned(instance, known)
+        result = _make_result(model, run, "infeasible")
+
+        def holds(wanted: frozenset[str]) -> bool:
+            some = [rule for name, rule in rules.items() if name in wanted]
+            return not items(instance, some).impossible()
+
+        return with_conflict(result, list(rules), holds)
+    best, least = partitioned(instance, start_of(instance, packed)), least_epochs(instance, packed)
     start = task.heuristic()
-    if start is not None and (best is None or start.overhead < best.overhead):
+    if start is not None and start.overhead < best.overhead:
         best = start
     bound = float(instance.nodes * least)
-    if best is not None and best.overhead <= bound:
-        return as_result("optimal", best, bound, TRIVIAL)
-    if not Completion.fits(packed):
-        result = as_result("completed", best, bound, TOO_MANY)
+    if best.overhead <= bound:
+        return _make_result(model, run, "optimal", best, bound=bound, message=TRIVIAL)
+    known = [[instance.index[name] for name in epoch.nodes] for epoch in best.epochs]
+    if not Completion.fits(packed, len(known)):
+        result = _make_result(model, run, "completed", best, bound=bound, message=TOO_MANY)
         return Partial(result, bound) if is_small_model(model) else result
-    epochs = () if best is None else best.epochs
-    known = [[instance.index[name] for name in epoch.nodes] for epoch in epochs] or None
     search = Completion(packed, least, known)
     stopped, message = drive(search, run)
-    if search.epochs is not None:
-        return as_result(stopped, partitioned(instance, search.epochs), search.bound, message)
-    if stopped == "optimal":
-        return _explained(model, run, as_result("infeasible"))
-    return as_result(stopped, None, search.bound, message)
-
-
-def _explained(model: Partition, run: Run, result: Result[Any]) -> Result[Any]:
-    """Return an infeasible result with a smallest conflict."""
-
-    def holds(wanted: frozenset[str]) -> bool:
-        if _is_late(run):
-            raise TimeoutError
-        some = [rule for name, rule in model.rules.items() if name in wanted]
-        return _is_possible(items(model.instance, some), run)
-
-    return with_conflict(result, list(model.rules), holds)
-
-
-def _is_possible(packed: Items, run: Run) -> bool:
-    """Return True if a partition exists; raise `TimeoutError` if the time limit is reached."""
-    if packed.inequity or packed.impossible():
-        return not packed.impossible()
-    if not Completion.fits(packed):
-        raise TimeoutError(TOO_MANY)
-    search = Completion(packed, 1, None)
-    while search.value is None and not search.advance(STEP):
-        if _is_late(run):
-            raise TimeoutError
-    return search.value is not None
-
-
-def _is_late(run: Run) -> bool:
-    """Return True if no time is left."""
-    return remaining_limits(run.limits, run.began).time_limit == 0.0
+    best = partitioned(instance, search.epochs)
+    return _make_result(model, run, stopped, best, bound=search.bound, message=message)
 
 
 def by_cpsat(
@@ -114,10 +75,10 @@ def _make_result(
     model: Partition | Rectangles,
     run: Run,
     stopped: Termination,
-    solution: Partitioned | Scheduled | None,
+    solution: Partitioned | Scheduled | None = None,
     *,
-    bound: float | None,
-    message: str,
+    bound: float | None = None,
+    message: str = "",
 ) -> Result[Any]:
     """Return a result without CP-SAT, not yet checked."""
     name = "epochs" if isinstance(model, Partition) else "cp-sat"

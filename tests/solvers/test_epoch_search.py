@@ -16,17 +16,15 @@ from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.epoch.widths import possible_widths
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers.epoch.bounding import blocks, start_and_bound
+from schedopt.solvers.epoch.bounding import blocks, least_epochs
 from schedopt.solvers.epoch.items import first_fit, items
-from schedopt.solvers.epoch.search import DEFAULTS, Completion, CompletionParams
+from schedopt.solvers.epoch.search import Completion, CompletionParams
 
 
-def searched(
-    instance: Instance, params: CompletionParams = DEFAULTS
-) -> tuple[int, list[list[int]]]:
+def searched(instance: Instance) -> tuple[int, list[list[int]]]:
     """Search from one job an epoch down, and from one epoch up."""
     packed = items(instance, instance.constraints)
-    search = Completion(packed, 1, None, params)
+    search = Completion(packed, 1, [[j] for j in range(len(instance.jobs))])
     assert search.advance(10.0)
     return search.least, search.epochs
 
@@ -46,7 +44,7 @@ def test_first_fit_keeps_rules_and_bounds_hold(instance: Instance) -> None:
     assert packed.impossible() == (best is None)
     if best is None:
         return
-    start, least = start_and_bound(instance, packed)
+    start, least = first_fit(packed), least_epochs(instance, packed)
     assert is_partition(instance, start)
     assert least <= best <= len(start)
     for rule in instance.constraints:
@@ -73,13 +71,6 @@ def test_epoch_search_agrees_with_the_papers_search(instance: Instance) -> None:
     except NotApplicableError:
         reject()
     assert least == len(found) == best
-
-
-@tried(30, middling())
-def test_epoch_search_result_does_not_depend_on_memory_limits(instance: Instance) -> None:
-    least, _ = searched(instance)
-    small = CompletionParams(stored_numbers=3 * (len(instance.jobs) + 1), round_steps=50)
-    assert searched(instance, small)[0] == least
 
 
 @tried(100, some_packing(most=8))
