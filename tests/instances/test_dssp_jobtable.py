@@ -94,23 +94,6 @@ def test_job_table_priority_becomes_the_reward(
     assert [job.priority for job in night.jobs] == ranks
 
 
-def test_job_table_strict_priorities_become_objectives(tmp_path: Path) -> None:
-    rows = "".join(f"j{i},{i},1h\n" for i in range(40))
-    night = table(tmp_path, f"name,priority,tasks\n{rows}", reward="strict")
-    assert night.objectives[:2] == ("reward", "priority 38")
-    assert len(night.objectives) == 40
-    assert night.rewards.tolist() == [0.0] * 39 + [1.0]
-
-
-def test_job_table_must_and_forbid_become_side_constraints(tmp_path: Path) -> None:
-    text = "name,reward,tasks,must,forbid\na,1,1h,yes,\nb,1,1h,,X\nc,1,1h,no,0\n"
-    night = table(tmp_path, text)
-    kinds = [(rule.kind(), rule.name) for rule in night.constraints]
-    assert kinds == [("require", "must a"), ("forbid", "forbid b")]
-    wrong = str(refusal(table, tmp_path, text.replace("no,0", "no,maybe")))
-    assert "line 4, column 'forbid': found 'maybe'; expected yes or no" in wrong
-
-
 # --- times, seats and machines ----------------------------------------------------------------
 
 
@@ -132,32 +115,24 @@ def test_job_table_reads_tasks_times_and_seats(tmp_path: Path) -> None:
     ]
 
 
-TWO_AT_ONCE = ((60.0, 60.0),)
-
-
 @pytest.mark.parametrize(
-    ("text", "options", "fields", "expected"),
+    ("text", "options", "field", "expected"),
     [
-        ("a,1,3,90m\nb,1,0.5,30", {"unit": "h", "deadline": "1d"}, "demand", [3.0, 0.5]),
-        ("a,1,3,90m\nb,1,0.5,30", {"unit": "h", "deadline": "1d"}, "critical_path", [1.5, 30.0]),
-        ("name,reward,Frames,frame time\na,4,4,1.5h", {}, "stages", [((5400.0,) * 4,)]),
-        ("name,reward,tasks,task_time\na,1,3,10m", {}, "stages", [((600.0,) * 3,)]),
-        ("name,reward,tasks,task_time\na,1,1x5m;2x1m,", {}, "stages", [((300.0,), (60.0, 60.0))]),
-        (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "demand", [180.0, None, 180.0]),
-        (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "stages", [TWO_AT_ONCE, TWO_AT_ONCE, None]),
+        ("demand,critical_path\na,1,3,90m", {"unit": "h", "deadline": 9}, "demand", 3.0),
+        ("demand,critical_path\na,1,3,90m", {"unit": "h", "deadline": 9}, "critical_path", 1.5),
+        ("Frames,frame time\na,4,4,1.5h", {}, "stages", ((5400.0,) * 4,)),
+        ("tasks,task_time\na,1,3,10m", {}, "stages", ((600.0,) * 3,)),
+        ("tasks,task_time\na,1,1x5m;2x1m,", {}, "stages", ((300.0,), (60.0, 60.0))),
+        ("tasks,demand,critical_path\na,1,2x1m,3m,1m", {}, "demand", 180.0),
+        ("tasks,demand,critical_path\na,1,2x1m,,", {}, "demand", None),
     ],
 )
 def test_job_table_fields_are_read_in_the_unit_of_the_table(
-    tmp_path: Path, text: str, options: dict[str, Any], fields: str, expected: list[Any]
+    tmp_path: Path, text: str, options: dict[str, Any], field: str, expected: object
 ) -> None:
-    heads = {
-        "a": "name,reward,demand,critical_path\n",
-        ",": "name,reward,tasks,demand,critical_path\na,1",
-    }
-    night, lines = told(tmp_path, heads.get(text[0], "") + text, **{"deadline": "1h", **options})
-    assert [getattr(job, fields) for job in night.jobs] == expected
-    taken = "times, and plain numbers, are in hours"
-    assert (taken in lines) == ("unit" in options)
+    night, lines = told(tmp_path, f"name,reward,{text}\n", **{"deadline": "1h", **options})
+    assert getattr(night.jobs[0], field) == expected
+    assert ("times, and plain numbers, are in hours" in lines) == ("unit" in options)
 
 
 def test_job_table_leaves_out_jobs_whose_deadline_is_over(tmp_path: Path) -> None:
@@ -263,21 +238,15 @@ WRONG: list[tuple[str | bytes, str]] = [
     (HEADER, "found none; expected a row for each job, below the titles"),
     (b"name\n\x81", "line 2, column 1: found bytes that are not; expected text in"),
     ("name,demand,critical_path\n", "line 1: found 'name', 'demand', 'critical_path'; expected a"),
-    ("name\n", "') and a column 'tasks' such as 12x0.5h (or"),
     (HEADER.replace("demand", "demnd"), "line 1: found 'demnd'; expected a column 'demand'"),
-    (HEADER.replace("priority", "priorty"), "line 1: found 'priorty'; expected a column"),
     (HEADER.replace("team", "Name"), "line 1: found 'name' twice; expected each column once"),
     (HEADER.replace("team", "") + LINE, "line 1, cell 6: found none; expected a title"),
     (HEADER + LINE + "b,5\n", "line 3: found 2; expected 6 cells"),
-    (HEADER + ",5,1,1,1,fx\n", "line 2, column 'name': found an empty cell; expected a name"),
     (HEADER + LINE + "\n" + LINE, "line 4, column 'name': found 'a'; expected a name of its own:"),
     (HEADER + '"a,5,1,1,1,fx\n', "line 2: found unexpected end of data; expected CSV"),
-    (PLAIN.replace("2", "-1"), "line 2, column 'demand': found '-1'; expected a finite number >="),
     ('name,demand,critical_path,reward\na,"1,5",1,1\n', "1.5h or 1:30:00, with a decimal point"),
-    (HEADER + "a,1,high,1,1,\n", "line 2, column 'priority': found 'high'; expected a finite"),
     (HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n', "line 4, column 'reward': found 'x'; expected"),
-    (HEADER + "x" * 200_000 + ",1,1,1,1,fx\n", "line 2: found field larger than field limit"),
-    (HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n", "jobs: found an overflow; expected finite"),
+    ("name,reward,tasks,must\na,1,1h,maybe\n", "column 'must': found 'maybe'; expected yes or no"),
 ]
 
 
@@ -294,7 +263,7 @@ def test_job_table_reports_a_wrong_cell_once(tmp_path: Path) -> None:
     assert said.count("line 2, column 'frames': found '1e9'") == 1
 
 
-NUMBERS = ["", "x", "nan", "inf", "-Infinity", "1e999", "1_000", "1,5", "0x10", "٣", "--1", "1 2"]
+NUMBERS = ["", "x", "nan", "inf", "1e999", "1_000", "1,5", "0x10", "--1", "1 2"]
 
 
 @pytest.mark.parametrize("text", NUMBERS)
@@ -312,111 +281,66 @@ def test_job_table_refuses_bad_numbers(tmp_path: Path, text: str, column: str) -
     ("column", "text", "expected"),
     [
         ("release", "25:00", "06:00 (a time of day)"),
-        ("release", "-5m", "06:00 (a time of day)"),
         ("deadline", "30m 1h", "06:00 (a time of day)"),
         ("deadline", "2026-13-01", "2026-11-23T06:00"),
         ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
-        ("spread", "0.9", None),
-        ("spread", "1.1", "lognormal 0.5"),
-        ("spread", "lognormal x", "lognormal 0.5"),
         ("tasks", "0x1h", "from 1 to 1000000 tasks"),
-        *[
-            ("tasks", text, "stages such as")
-            for text in ("2x", "1h;;1h", "1x06:00", "1x-1h", "2x..1h")
-        ],
+        ("tasks", "2x1h;;1h", "stages such as"),
+        ("tasks", "1x-1h", "stages such as"),
+        ("spread", "1.1", "lognormal 0.5"),
         ("seats:houdini", "1.5", "a whole number"),
     ],
 )
 def test_job_table_refuses_bad_times_and_seats(
-    tmp_path: Path, column: str, text: str, expected: str | None
+    tmp_path: Path, column: str, text: str, expected: str
 ) -> None:
     cells = {"name": "a", "reward": "1", "tasks": "1h", column: text}
     lines = "\n".join([",".join(cells), ",".join(cells.values())])
     asked: dict[str, Any] = {"start": "2026-11-22T20:00"}
     asked |= {"seats:houdini": 2} if "seats" in column else {}
-    if expected is None:
-        table(tmp_path, lines, **asked)
-        return
     error = refusal(table, tmp_path, lines, **asked)
     assert error.place == f"line 2, column {column!r}"
     assert expected in error.expected
-    assert error.file == str(tmp_path / "jobs.csv")
 
 
-OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
-    (
-        PLAIN,
-        {},
-        [
-            ({"processors": None}, "expected --option processors=16, which"),
-            ({"deadline": None}, "expected --option deadline=8h, which"),
-            ({"processors": 0}, "option processors: found 0; expected a whole number"),
-            ({"deadline": float("nan")}, "option deadline: found nan; expected a number above 0"),
-            ({"reward": "cubic"}, "option reward: found 'cubic'; expected priority, strict"),
-        ],
-    ),
-    (
-        HEADER + "a,1,,1,1,fx\nb,1,-2,1,1,fx\n",
-        {},
-        [
-            ({"reward": "priority"}, "line 2, column 'priority'"),
-            (
-                {"reward": "priority"},
-                "line 3, column 'priority': found '-2'; expected a number >= 0",
-            ),
-            ({"reward": "strict"}, "line 2, column 'priority'"),
-        ],
-    ),
-    (
-        MIXED,
-        {},
-        [
-            ({"groups": "taem"}, "option groups: found 'taem'; expected a title of the table"),
-        ],
-    ),
-    (
-        FARM,
-        EVENING,
-        [
-            ({"start": "8pm"}, "option start: found '8pm'; expected a time of day such as 20:00"),
-            ({"start": "20:00", "deadline": "2026-11-23T06:00"}, "option deadline: found"),
-            ({"deadline": "06:00", "start": None}, "option deadline: found the time of day"),
-            ({"deadline": "0h"}, "option deadline: found '0h'; expected a time after the start"),
-            ({"unit": "fortnight"}, "option unit: found 'fortnight'; expected one of s, m, h, d"),
-            ({"seats:houdini": None}, "expected --option seats:houdini=N, since a table"),
-            ({"seats:nuke": 2}, "option seats:nuke: found none; expected a column seats:nuke"),
-        ],
-    ),
+OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    (PLAIN, {}, {"processors": None}, "expected --option processors=16, which"),
+    (PLAIN, {}, {"deadline": float("nan")}, "option deadline: found nan; expected a number above"),
+    (PLAIN, {}, {"reward": "cubic"}, "option reward: found 'cubic'; expected priority, strict"),
+    (HEADER + "a,1,,1,1,fx\n", {}, {"reward": "strict"}, "line 2, column 'priority'"),
+    (HEADER + "a,1,-2,1,1,fx\n", {}, {"reward": "priority"}, "found '-2'; expected a number >= 0"),
+    (MIXED, {}, {"groups": "taem"}, "option groups: found 'taem'; expected a title of the table"),
+    (FARM, EVENING, {"start": "8pm"}, "option start: found '8pm'; expected a time of day such as"),
+    (FARM, EVENING, {"deadline": "06:00", "start": None}, "deadline: found the time of day"),
+    (FARM, EVENING, {"deadline": "0h"}, "found '0h'; expected a time after the start"),
+    (FARM, EVENING, {"unit": "fortnight"}, "unit: found 'fortnight'; expected one of s, m, h, d"),
+    (FARM, EVENING, {"seats:houdini": None}, "expected --option seats:houdini=N, since a table"),
+    (FARM, EVENING, {"seats:nuke": 2}, "option seats:nuke: found none; expected a column"),
+    (MACHINE, CHANGES, {"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`"),
+    (MACHINE, CHANGES, {"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
     (
         MACHINE,
         CHANGES,
-        [
-            ({"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
-            ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
-            ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),
-            ({"priority": "lower"}, "option priority: found none; expected a column 'priority'"),
-            ({"holds:gpu": None}, "expected --option holds:gpu=N, since a table does"),
-            ({"holds:ram": 2}, "option holds:ram: found none; expected a column holds:ram"),
-            ({"capacity": "20:00"}, "option capacity: found '20:00'; expected a time = a whole"),
-            ({"capacity": "20:00=4,19:00=2"}, "capacity[1][0]: found 1.0; expected a time after 2"),
-            ({"end": "soon"}, "option end: found 'soon'; expected a finite number >= 0, or a"),
-            (
-                {"text": MACHINE.replace("a;b", "a;x")},
-                "line 4, column 'after': found 'x'; expected names",
-            ),
-            ({"text": MACHINE.replace(",2,,1", ",none,,1")}, "column 'max_processors': found"),
-        ],
+        {"holds:gpu": "noon"},
+        "found 'noon'; expected a time = a number",
+    ),
+    (MACHINE, CHANGES, {"priority": "lower"}, "priority: found none; expected a column 'priority'"),
+    (MACHINE, CHANGES, {"capacity": "20:00=4,19:00=2"}, "capacity[1][0]: found 1.0; expected a"),
+    (MACHINE, CHANGES, {"end": "soon"}, "option end: found 'soon'; expected a finite number >= 0"),
+    (
+        MACHINE.replace("a;b", "a;x"),
+        CHANGES,
+        {},
+        "line 4, column 'after': found 'x'",
     ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [({"text": text} | own | more, says) for text, own, rows in OPTIONS for more, says in rows],
-    ids=[says for _, _, rows in OPTIONS for _, says in rows],
-)
-def test_job_table_refuses_wrong_options(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
-    assert says in str(refusal(table, tmp_path, **asked))
+@pytest.mark.parametrize(("text", "own", "more", "says"), OPTIONS)
+def test_job_table_refuses_wrong_options(
+    text: str, own: dict[str, Any], more: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    assert says in str(refusal(table, tmp_path, text, **own | more))
 
 
 # --- clocks that are put forward and back -----------------------------------------------------

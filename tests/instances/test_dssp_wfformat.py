@@ -74,17 +74,13 @@ SPEC, RAN = "workflow.specification.tasks", "workflow.execution.tasks"
 Change = Callable[[Any, Any], object]
 WRONG: list[tuple[dict[str, Any], Change | None, str]] = [  # tasks more, what is done to both lists
     ({"b": (1.0, ["x"]), "x": (1.0, ["b"])}, None, f"{SPEC}[1]: found one through 'b'; expected"),
-    ({"x": (1.0, ["x"])}, None, f"{SPEC}[4]: found one through 'x'; expected no cycle"),
     ({"x": (1.0, ["a", "aa"])}, None, f"{SPEC}[4].children[1]: found 'aa'; expected the id of a"),
     ({"x": (-1, [])}, None, f"{RAN}[4].runtimeInSeconds: Expected"),
-    ({"x": ("1", [])}, None, f"{RAN}[4].runtimeInSeconds: Expected"),
     ({}, lambda spec, _: spec[1].update(parents=["zz"]), f"{SPEC}[1].parents[0]: found 'zz';"),
-    ({}, lambda _, ran: ran[2].pop("runtimeInSeconds"), f"{RAN}[2]: Object missing"),
     ({}, lambda _, ran: ran.pop(3), f"{SPEC}[3]: found none for 'd'; expected a runtime"),
     ({}, lambda _, ran: ran.append({"id": "zz", "runtimeInSeconds": 1}), f"{RAN}[4].id: found"),
     ({}, lambda _, ran: ran.append({"id": "a", "runtimeInSeconds": 1}), "an id of its own"),
     ({}, lambda spec, _: spec.append({"id": "a"}), f"{SPEC}[4]: found 'a'; expected an id of its"),
-    ({}, lambda spec, _: spec.append({}), f"{SPEC}[4]: Object missing"),
     ({}, lambda spec, _: spec.clear(), f"{SPEC}: Expected"),
 ]
 
@@ -107,8 +103,6 @@ def test_wfformat_refuses_bad_documents(
     [
         ({"processors": None}, "option", "option 'processors'"),
         ({"deadline": None}, "option", "option 'deadline'"),
-        ({"processors": 1.5}, "option processors", "a whole number"),
-        ({"deadline": 0}, "option deadline", "above 0"),
         ({"reward": "best"}, "option reward", "one of linear, size, banded"),
     ],
 )

@@ -43,66 +43,41 @@ def test_generators_are_reproducible(problem: str, name: str) -> None:
     assert files.parse(files.encode(made)) == made
 
 
-SIZES: dict[str, list[dict[str, Any]]] = {
-    "dssp/render-night": [
-        {"processors": 1, "deadline": 0.1, "teams": 1},
-        {"nights": 2, "stages": False, "reward": "size", "spread": 0.9},
-    ],
-    "dssp/uncorrelated": [{"jobs": 3, "range": 1, "groups": 9, "fraction": 0.001}],
-    "dssp/weakly-correlated": [{"jobs": 1, "range": 1}],
-    "dssp/strongly-correlated": [{"jobs": 1, "range": 1}],
-    "dssp/subset-sum": [{"jobs": 1, "range": 1}, {"jobs": 20, "range": 10**9}],
-    "dssp/partition": [
-        {"numbers": n, "largest": 1, "planted": p} for n in (1, 3) for p in (True, False)
-    ],
-    "dssp/matching": [
-        {"size": n, "triples": 1, "planted": p} for n in (1, 2) for p in (True, False)
-    ],
-    "dssp/season": [
-        {"nights": 2, "teams": 1, "processors": 1, "part": 0.01},
-        {"nights": 2, "teams": 50, "part": 0.1, "bursts": 5.0},
-    ],
-    "dssp/crossing": [
-        {"jobs": 10},
-        {"jobs": 30},
-        {"jobs": 10, "teams": 1000, "fraction": 0.001, "rules": "all"},
-        {"jobs": 60, "teams": 1, "shows": 1, "rules": "all"},
-        {"jobs": 100, "teams": 3, "fraction": 1, "rules": "all"},
-    ],
-    "dssp/group-fair": [
-        {"jobs": n, "groups": 5, "range": n, "bounds": bounds}
-        for n in (1, 10)
-        for bounds in ("counts", "weights", "profits")
-    ],
-    "hesrpt/pareto": [{"jobs": 1, "servers": 1}, {"jobs": 3, "shape": 0.1}],
-    "hesrpt/mixed": [{"jobs": 1, "servers": 1, "teams": 1}, {"jobs": 2, "teams": 100}],
-    "epoch/uniform": [{"nodes": 1, "jobs": 3, "load": 0.001}],
-    "epoch/binomial": [{"nodes": 7, "jobs": 3, "load": 100}],
-    "epoch/planted": [{"nodes": 1, "epochs": 1, "fewest": 1, "most": 1}],
-    "msfq/one-or-all": [{"k": 2, "load": 0.001, "p1": 0.001}],
-    "msfq/multi-class": [{"k": 2, "classes": 1}, {"k": 2, "classes": 2, "spread": 0}],
-    "msfq/lublin-feitelson": [{"jobs": 1, "servers": 8}, {"jobs": 2, "servers": 8, "load": 0.5}],
+SIZES: dict[str, dict[str, Any]] = {
+    "dssp/render-night": {"nights": 2, "stages": False, "reward": "size", "spread": 0.9},
+    "dssp/uncorrelated": {"jobs": 3, "range": 1, "groups": 9, "fraction": 0.001},
+    "dssp/weakly-correlated": {"jobs": 1, "range": 1},
+    "dssp/strongly-correlated": {"jobs": 1, "range": 1},
+    "dssp/subset-sum": {"jobs": 20, "range": 10**9},
+    "dssp/partition": {"numbers": 1, "largest": 1},
+    "dssp/matching": {"size": 1, "triples": 1},
+    "dssp/season": {"nights": 2, "teams": 50, "part": 0.01, "bursts": 5.0},
+    "dssp/crossing": {"jobs": 60, "teams": 1, "shows": 1, "rules": "all", "fraction": 0.01},
+    "dssp/group-fair": {"jobs": 1, "groups": 5, "range": 1, "bounds": "weights"},
+    "hesrpt/pareto": {"jobs": 1, "servers": 1},
+    "hesrpt/mixed": {"jobs": 1, "servers": 1, "teams": 1},
+    "epoch/uniform": {"nodes": 1, "jobs": 3, "load": 0.001},
+    "epoch/binomial": {"nodes": 7, "jobs": 3, "load": 100},
+    "epoch/planted": {"nodes": 1, "epochs": 1, "fewest": 1, "most": 1},
+    "msfq/one-or-all": {"k": 2, "load": 0.001, "p1": 0.001},
+    "msfq/multi-class": {"k": 2, "classes": 1},
+    "msfq/lublin-feitelson": {"jobs": 1, "servers": 8},
 }
-"""Options of each generator that make its smallest instances."""
+"""Options of each generator that make a smallest instance."""
 
 
 @every
 def test_generators_of_smallest_sizes_round_trip(problem: str, name: str) -> None:
-    for options in SIZES[f"{problem}/{name}"]:
-        for seed in range(seeds(100)):
-            made = schedopt.generate(problem, name, seed=seed, options=options)
-            assert files.parse(files.encode(made)) == made, (options, seed)
+    for seed in range(seeds(100)):
+        made = schedopt.generate(problem, name, seed=seed, options=SIZES[f"{problem}/{name}"])
+        assert files.parse(files.encode(made)) == made, seed
 
 
 @pytest.mark.parametrize(
     ("recipe", "options", "place", "words"),
     [
         ("dssp/render-night", {"night": 2}, "option", "an option of render-night"),
-        ("dssp/render-night", {"nights": 0}, "option nights", "from 1 to 1000"),
         ("dssp/render-night", {"reward": "cubic"}, "option reward", "one of linear, size, banded"),
-        ("dssp/render-night", {"deadline": 10**400}, "option deadline", "seconds above 0"),
-        ("dssp/uncorrelated", {"fraction": 1.5}, "option fraction", "at most 1"),
-        ("dssp/subset-sum", {"groups": -1}, "option groups", "0 for none"),
         ("epoch/planted", {"nodes": 8, "most": 9}, "option most", "to `nodes`, 8"),
         ("epoch/planted", {"nodes": 7, "inequity": 0, "most": 6}, "option inequity", "divisor"),
         ("msfq/one-or-all", {"k": 1}, "option k", "from 2 to 10^6"),

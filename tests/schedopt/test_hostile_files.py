@@ -106,23 +106,7 @@ def test_verbs_refuse_impossible_paths(verb: str, tmp_path: Path) -> None:
 
 
 BUNDLED = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")
-EXTREMES = (
-    0,
-    -0.0,
-    5e-324,
-    1e-308,
-    1e-12,
-    1e-7,
-    0.5,
-    3,
-    1e7,
-    2**33,
-    2**53,
-    1e15,
-    2**63,
-    1e30,
-    1e308,
-)
+EXTREMES = (0, -0.0, 5e-324, 1e-308, 1e-12, 1e-7, 0.5, 3, 1e7, 2**33, 2**53, 1e15, 2**63, 1e308)
 SELECTORS = ("greedy", "greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
 
 
