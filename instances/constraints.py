@@ -20,7 +20,7 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, expect, join_places, listing, quote, suggestion
+from schedopt.instances.errors import InputError, join_places, listing, quote, suggestion
 from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import check_unique
 from schedopt.instances.rows import Choice, Columns, Row
@@ -365,9 +365,6 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
 
     need: Annotated[int, msgspec.Meta(ge=1)]
     at_most: Annotated[float, msgspec.Meta(gt=0)]
-
-    def __post_init__(self) -> None:
-        expect(0 < self.at_most < float("inf"), "a finite number > 0", self.at_most, "at_most")
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the class, as the group of that need."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
@@ -76,7 +77,12 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
             seen = msgspec.convert(_without_numpy(filed), shape)
         except msgspec.ValidationError as failure:
             raise validation_error(failure) from None
-    return {key: getattr(seen, key) if key in names else value for key, value in given.items()}
+    fields = {key: getattr(seen, key) if key in names else value for key, value in given.items()}
+    for key, value in fields.items():  # files hold finite numbers only
+        for number in value.values() if isinstance(value, dict) else (value,):
+            if isinstance(number, float) and not isfinite(number):
+                raise InputError("a finite number", found=quote(number), place=names[key])
+    return fields
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -38,14 +37,13 @@ Codes = tuple[list[str], NDArray[np.intp]]
 
 def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
     """Return for each grouping its groups, by first appearance, and each job's group index."""
-    grouped = len(jobs) and hasattr(jobs[0], "groups")
-    groups: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
+    groups = [getattr(job, "groups", {}) for job in jobs]
     codes: dict[str, Codes] = {}
-    for by in dict.fromkeys(chain.from_iterable(filter(None, groups))):
-        own: list[str | None] = list(map(methodcaller("get", by), groups))
+    for by in dict.fromkeys(chain.from_iterable(groups)):
+        own = [of.get(by) for of in groups]
         names = [name for name in dict.fromkeys(own) if name is not None]
-        code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
-        codes[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))
+        code = {None: -1} | {name: i for i, name in enumerate(names)}
+        codes[by] = names, np.array([code[name] for name in own], np.intp)
     return codes
 
 

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.showing import table
+from schedopt.instances.protocol import table
 from schedopt.solvers.question import LazyQuestion, Question, as_document
 from schedopt.solvers.stopping import Watch
 

@@ -344,10 +344,6 @@ class Columns:
             return self.at[key]
         return self.positions[_title(key, self.positions, place)]
 
-    def with_prefix(self, prefix: str) -> list[str]:
-        """Return the names after a prefix in titles: kinds of seats, or resources."""
-        return [key.removeprefix(prefix) for key in self.titles if key.startswith(prefix)]
-
     def notes(self, instance: Instance) -> Iterator[str]:
         """Yield notes on how the columns were used."""
         if self.reward and "reward" in self.titles:

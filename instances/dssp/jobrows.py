@@ -77,8 +77,8 @@ def with_points(texts: Sequence[str], delimiter: str, *, stages: bool = False) -
     elif not stages:  # in which a comma joins parts
         changes += [(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])", ",", "")]
     for pattern, mark, point in changes:
-        found, change = re.compile(pattern), partial(_replace, mark, point)
-        texts = [found.sub(change, text) for text in texts]
+        change = partial(_replace, mark, point)
+        texts = [re.sub(pattern, change, text) for text in texts]
     return list(texts)
 
 

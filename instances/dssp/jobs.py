@@ -6,7 +6,7 @@ Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only
 
 from collections.abc import Callable
 from copy import copy
-from math import fsum, inf, isfinite
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     Stages = tuple[Stage, ...]
 else:
     Stages = Annotated[tuple[Stage | EqualTasks, ...], msgspec.Meta(min_length=1)]
-Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
+Deadline = Annotated[float, msgspec.Meta(ge=1e-290)]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 Spread = Annotated[float, msgspec.Meta(ge=0, lt=1)]
@@ -173,29 +173,13 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
     spread: Spread | Lognormal | None = None
     labels: dict[Name, str] = msgspec.field(default_factory=dict)
 
-    def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
-        demand, path = self.demand, self.critical_path
-        if not (
-            0 <= self.reward < inf
-            and (demand is None or 0 <= demand < inf)
-            and (path is None or 0 <= path < inf)
-            and 0 <= self.release < inf
-        ):
-            self._check_numbers()  # of jobs made in Python: files have been checked
-        if self.deadline is not None:
-            check_deadline(self.deadline)
+    def __post_init__(self) -> None:
         if self.first_night != 1 or self.last_night is not None:
             self._check_nights()
         if self.stages is not None:
             self._check_stages()
-        elif demand is None or path is None:
+        elif self.demand is None or self.critical_path is None:
             raise InputError("`stages`, or both `demand` and `critical_path`")
-
-    def _check_numbers(self) -> None:
-        for field in ("reward", "demand", "critical_path", "release"):
-            value = getattr(self, field)
-            if value is not None:
-                expect(0 <= value < inf, "a finite number >= 0", value, field)
 
     def _check_nights(self) -> None:
         if self.last_night is not None and self.last_night < self.first_night:
@@ -243,12 +227,6 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
         """The most processors that tasks of the job can hold at a time, given `max_processors`."""
         most = self.max_processors or 0
         return max(self.processors, most - most % self.processors)
-
-
-def check_deadline(deadline: float) -> None:
-    """Raise `InputError` unless a deadline is finite and positive, and not vanishingly small."""
-    expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
-    expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
 
 
 def with_stage_counts(night: N) -> N:

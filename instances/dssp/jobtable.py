@@ -246,7 +246,9 @@ class _Amounts:
     def held(self, prefix: str, reader: JobReader, *, whole: bool = False) -> dict[str, Any]:
         """Return the amount of each resource that running tasks hold."""
         given = reader.asked.named(prefix)
-        columns = reader.columns.with_prefix(prefix)
+        columns = [
+            key.removeprefix(prefix) for key in reader.columns.titles if key.startswith(prefix)
+        ]
         named = prefix == SEATS and "seats" in reader.columns.at
         for name in given:
             if name not in columns and not named:

@@ -21,12 +21,10 @@ from schedopt.instances.decimals import as_written, common_scale
 from schedopt.instances.declarations import Count, Name, NonNegative, Share
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
-    MOST_NIGHTS,
     Deadline,
     Job,
     Night,
     Processors,
-    check_deadline,
     with_stage_counts,
 )
 from schedopt.instances.dssp.machine import ONE, Down, Machine, in_order
@@ -123,7 +121,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     as_filed = with_stage_counts
 
     def __post_init__(self) -> None:
-        check_deadline(self.deadline)
         check_machine(self)
         if not isfinite(
             float(self.machine.total.most) * float(self.deadlines.max(initial=self.deadline))
@@ -151,8 +148,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return features_of(self)
 
     def _check_nights(self) -> None:
-        expected = f"a whole number from 1 to {MOST_NIGHTS}"
-        expect(1 <= self.nights <= MOST_NIGHTS, expected, self.nights, "nights")
         if not isfinite(self.capacity() * self.nights):
             raise InputError("a finite P·D on all nights", found="an overflow", place="nights")
         for j, job in enumerate(self.jobs):
