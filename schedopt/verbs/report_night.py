@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.csv_text import as_csv
-from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import dump, write_bytes
 from schedopt.planning.carried_out import COLUMNS, CarriedOut, carried_out
-from schedopt.planning.document import PlanInHand
 from schedopt.planning.sacct import read_sacct
-from schedopt.solvers.result import Result
-from schedopt.verbs.load import load
+from schedopt.verbs.replan import plan_in_hand
 
 if TYPE_CHECKING:
+    from schedopt.solvers.result import Result
     from schedopt.verbs.plan import NightPlan
 
 
@@ -41,22 +39,13 @@ def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> Ca
     InputError
         If a file cannot be read, or the plan holds no night.
     """
-    file = str(plan) if isinstance(plan, str | Path) else None
-    with at_place(file=file):
-        held: Any = load(plan) if isinstance(plan, str | Path) else plan
-        night = None
-        if not isinstance(held, Result) and hasattr(held, "run"):
-            night, held = held.instance, held.run
-        if not isinstance(held, Result):
-            raise InputError(
-                "a plan, as `plan --output plan.json` writes it", found=quote(type(held).__name__)
-            )
-        in_hand = PlanInHand.of(held, night)
+    in_hand = plan_in_hand(plan)
     night_state, solution = in_hand.night_state(), in_hand.result.solution
     account = read_sacct(sacct, night_state.night)
     tasks = solution.tasks if solution is not None else ()
     begun = {(name, *key) for name, one in night_state.progress.items() for key in one.runs}
-    return carried_out(night_state.night, tasks, account, held.constraints, begun)
+    rules = in_hand.result.constraints
+    return carried_out(night_state.night, tasks, account, rules, begun)
 
 
 def document(report: CarriedOut) -> dict[str, Any]:
