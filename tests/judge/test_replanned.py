@@ -37,7 +37,7 @@ def planned_spans(plan: Any) -> dict[str, tuple[int, int]]:
     return {r["job"]: (int(r["start"]), int(r["end"])) for r in plan.rows if r["run"]}
 
 
-@pytest.mark.parametrize("part", range(8 if ALL else 4))
+@pytest.mark.parametrize("part", range(8 if ALL else 2))
 @tried(500, seed=st.integers(0, 10**6 - 1))
 def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int, seed: int) -> None:
     judge_chain(10**6 * part + seed)
@@ -90,7 +90,7 @@ def judge_chain(seed: int) -> int:
     return done
 
 
-@tried(1200, seed=SEEDS)
+@tried(400, seed=SEEDS)
 def test_replan_without_news_changes_nothing(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = drawn_night(draw)
@@ -109,7 +109,7 @@ def test_replan_without_news_changes_nothing(seed: int) -> None:
         assert tasks_of(plan) == before
 
 
-@pytest.mark.parametrize("seed", range(examples(160)))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_replanning_keeps_the_order_of_several_objectives(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     jobs = [

@@ -99,23 +99,6 @@ def test_plan_of_a_night_where_nothing_fits(tmp_path: Path) -> None:
     assert "a,false,never" in (tmp_path / "plan.csv").read_text()
 
 
-LATE = (
-    '{"problem": "dssp", "name": "x", "processors": 1, "deadline": 5, "late": [[0, 1], [2, 0.5]],'
-    '"jobs": [{"name": "b", "reward": 4, "stages": [[4]]}, {"name": "c", "reward": 2,'
-    '"stages": [[2]]}]%s}'
-)
-
-
-@pytest.mark.parametrize(
-    ("more", "late"), [("", "1"), (', "unit": "h", "start": "2026-11-22T20:00+01:00"', "60 min")]
-)
-def test_plan_names_a_job_that_runs_late(more: str, late: str, tmp_path: Path) -> None:
-    (tmp_path / "late.json").write_text(LATE % more)
-    said = run("plan", tmp_path / "late.json").stdout
-    assert said.startswith("2 of 2 jobs, 1 late, reward 5.5; no plan earns more\n")
-    assert re.search(rf"│ c +│ .* │ +{late} │\n", said)
-
-
 def test_plan_has_a_flag_and_a_keyword_for_each_table_option() -> None:
     command: Any = get_command(app)
     flags = {flag for one in command.commands["plan"].params for flag in one.opts}
