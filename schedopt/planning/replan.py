@@ -108,7 +108,6 @@ def replan(
     machine = machine_as_known(before).machine
     with at_place(file=str(state) if isinstance(state, str | Path) else None):
         events, notes = observe(night_state, plan.tasks(), now, reports, machine=machine)
-    expected, _ = observe(night_state, plan.tasks(), now, machine=machine)
     so_far = [*plan.history, *added, *events, *processors]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]
@@ -122,9 +121,7 @@ def replan(
     rest = rest_without(before.without)
     _expect_room(rest)
     kept = _unchanged_schedule(plan, rest)
-    is_as_planned = sorted(map(repr, events)) == sorted(map(repr, expected))
-    is_news = bool(added or processors or len(rules) > len(old)) or not is_as_planned
-    if kept is not None and not is_news:
+    if kept is not None and not (added or processors or len(rules) > len(old)):
         result = _as_schedule(plan.result, kept)
     else:
         replanner = _Replanner(plan, rest_without, solve, stay, until)
