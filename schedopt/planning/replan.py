@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -38,7 +38,7 @@ from schedopt.planning.history import (
     machine_as_known,
 )
 from schedopt.planning.moments import moment
-from schedopt.planning.observed import observe
+from schedopt.planning.observed import Observed, observe
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
@@ -71,8 +71,8 @@ class Replanning:
         The problem that was solved.
     was : mapping
         The start and the end of each job in the plan before.
-    said : mapping
-        The reported status of each job in the report.
+    reports : sequence of Observed
+        The reports on jobs and tasks.
     notes : sequence of str
         Assumptions, and rules that were left out.
     """
@@ -81,7 +81,7 @@ class Replanning:
     result: Result
     rest: RemainingNight
     was: Mapping[str, Span]
-    said: Mapping[str, str] = field(default_factory=dict)
+    reports: Sequence[Observed] = ()
     notes: Sequence[str] = ()
 
 
@@ -145,7 +145,7 @@ def replan(
         _of_whole_night(plan, rest, result, rules, history),
         rest,
         was=spans(before.night, plan.result.solution),
-        said={one.job: one.status for one in reports},
+        reports=reports,
         notes=notes,
     )
 

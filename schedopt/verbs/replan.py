@@ -123,7 +123,7 @@ class Replanned(NightPlan):
 
     def _why(self, row: Mapping[str, Any]) -> str:
         """Return the reason why a job is planned otherwise than before."""
-        said = self.replanning.said.get(row["job"], "")
+        said = next((r.status for r in self.replanning.reports[::-1] if r.job == row["job"]), "")
         if row["change"] == "kept":
             return ""
         if row["change"] == "dropped":
@@ -238,21 +238,16 @@ def replan(
         template=None if given is None else given.template,
         replanning=made,
         notes=tuple(made.notes),
-        queue=_queue(in_hand, made, state),
+        queue=_queue(in_hand, made),
     )
 
 
-def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
+def _queue(plan: PlanInHand, made: Replanning) -> Queue:
     """Return the queue of the farm manager, as far as the state tells."""
-    from schedopt.planning.observed import Observed
-    from schedopt.planning.sacct import is_sacct, read_sacct
-
     begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
     planned = {place: (task.start, task.end) for place, task in plan.by_place().items()}
-    attempts: list[Observed] = []
-    if isinstance(state, str | Path) and is_sacct(state):
-        attempts = read_sacct(state, made.night)
-    return Queue(begun, {one.key: one for one in attempts}, planned)
+    of_tasks = {one.key: one for one in made.reports if one.stage is not None}
+    return Queue(begun, of_tasks, planned)
 
 
 def plan_in_hand(
