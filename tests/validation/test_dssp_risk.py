@@ -18,7 +18,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import JUDGING, MILLION, Measure, factors
 from schedopt.instances.errors import InputError
-from schedopt.planning.chances import chances, jobs_in_time
+from schedopt.planning.plan_rows import chances, jobs_in_time
 from schedopt.problems import problem
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
