@@ -171,7 +171,7 @@ class CertificateTree:
         if not len(free):
             return self._leaf_of_selection(part.whole(program.low)), None
         j = int(free[0])
-        if optimum is not None and optimum.values is not None:
+        if optimum is not None and optimum.feasible:
             values = optimum.values[free]
             j = int(free[np.argmax(np.abs(values - np.rint(values)))])
         return {"split": self.program.columns[part.columns[j]]}, j

@@ -1,15 +1,14 @@
-"""An exact engine for integer programs: prices, reduced-cost fixing, and a growing core.
+"""An exact engine for integer programs: prices, reduced-cost fixing, and exact search.
 
 1. `relaxation`: HiGHS solves the linear relaxation. Its dual values are the prices of the rows.
 2. `bounds`: integer multipliers close to the prices give an exact bound, and the reduced costs.
 3. `blocks`: disjoint rows are separate knapsacks. The least loss of each lowers the bound;
    combinations of choices with small losses are enumerated.
 4. Columns whose reduced cost exceeds the gap between bound and incumbent are fixed.
-5. A MIP solver chooses among the columns of smallest reduced cost, then among more of them.
-6. `exact`: CP-SAT or branch and bound proves the optimum over the remaining columns in integers.
+5. `exact`: CP-SAT, HiGHS, or branch and bound proves the optimum over the remaining columns, the
+   core, in integers.
 
-`search` runs these steps, `in_order` maximizes several objectives one after another, and
-`dominance` removes dominated columns.
+`search` runs these steps, and `in_order` maximizes several objectives one after another.
 
 | symbol | meaning |
 | --- | --- |

@@ -251,7 +251,7 @@ def _always(changes: list[Change]) -> Callable[[int], Sequence[Change]]:
 
 
 class Linking(NamedTuple):
-    """The sides of rows that combinations of some sets of choices can violate.
+    """The side of a row, if any, that combinations of some sets of choices can violate.
 
     A combination with another set has a loss of more than ``complete_to``.
     """
@@ -259,11 +259,10 @@ class Linking(NamedTuple):
     sets: list[Choices]
     sides: IntArray
     room: IntArray
-    prices: IntArray
     complete_to: int
 
 
-def linking_rows(
+def linking_row(
     program: IntegerProgram,
     bound: PricedBound,
     base: IntArray,
@@ -271,20 +270,22 @@ def linking_rows(
     blocks: Sequence[int],
     *,
     most_sets: int,
-    most_rows: int,
-) -> Linking:
-    """Return sets of choices, in order, that can violate at most some rows, and these rows."""
+) -> Linking | None:
+    """Return sets of choices, in order, that can violate at most one row, and this row.
+
+    None if the base and the prices concern several rows already.
+    """
     n, used = program.n_rows, program.activities(base)
     least, most = program.activity_range()
     room = np.concatenate((program.upper - used, used - program.lower))
     room[np.concatenate((program.upper >= most, program.lower <= least))] = LARGEST
     y = bound.multipliers
-    prices = np.concatenate((np.maximum(y, 0), np.maximum(-y, 0)))
     in_blocks: NDArray[np.bool_] = np.zeros(2 * n, dtype=np.bool_)
     in_blocks[[side for row in blocks for side in (row, n + row)]] = True
-    violable = ((prices > 0) | (room < 0)) & ~in_blocks
+    violable = (np.concatenate((y > 0, y < 0)).astype(bool) | (room < 0)) & ~in_blocks
     count = int(violable.sum())
-    most_rows = max(most_rows, count)
+    if count > 1:
+        return None
     added = np.zeros(2 * n, dtype=np.int64)
     for k, choices in enumerate(sets):
         change = choices.table[1:-1]
@@ -293,10 +294,10 @@ def linking_rows(
         added[sides] += np.maximum(rises, 0)
         new = sides[(added[sides] > room[sides]) & ~violable[sides] & ~in_blocks[sides]]
         count += len(new)
-        if k >= most_sets or count > most_rows:
+        if k >= most_sets or count > 1:
             complete_to = int(choices.table[LOSS, 0]) - 1
             at = np.flatnonzero(violable)
-            return Linking(sets[:k], at, room[at], prices[at], complete_to)
+            return Linking(sets[:k], at, room[at], complete_to)
         violable[new] = True
     at = np.flatnonzero(violable)
-    return Linking(sets, at, room[at], prices[at], LARGEST)
+    return Linking(sets, at, room[at], LARGEST)

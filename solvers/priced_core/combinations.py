@@ -135,97 +135,19 @@ def undominated(table: IntArray, *, only_equal: bool = False) -> IntArray:
     return table[:, order[np.append(True, ~same)]]
 
 
-class Pairing(NamedTuple):
-    """The rows that pairs of combinations must satisfy.
+def best_pair(one: IntArray, two: IntArray, room: IntArray, worth: int) -> tuple[int, int] | None:
+    """Return the numbers of the best pair whose reward is above ``worth``, or None.
 
-    Row i has room for ``room[i]``; each unit that a pair leaves unused adds ``prices[i]`` to its
-    loss. The loss of a pair is at most ``budget``.
+    ``room`` is that of at most one row. Both halves are without dominated combinations, so they are
+    sorted by use and by reward.
     """
-
-    room: IntArray
-    prices: IntArray
-    budget: int
-
-    def best(
-        self, one: IntArray, two: IntArray, worth: int, most: int, batch: int = 1 << 16
-    ) -> tuple[tuple[int, int] | None, bool]:
-        """Return the indices of the best pair whose reward is above ``worth``, or None.
-
-        The second value is whether all pairs were considered. At most ``most`` are, ``batch`` at a
-        time.
-        """
-        if not one.shape[1] or not two.shape[1]:
-            return None, True
-        if len(self.room) <= 1:
-            return self._best_by_one_row(one, two, worth), True
-        one = one[:, np.argsort(one[LOSS], kind="stable")]
-        start, end, two = self._windows(one, two)
-        counts = np.maximum(end - start, 0)
-        order = np.flatnonzero(counts)
-        after = np.cumsum(counts[order])
-        considered = int(np.searchsorted(after, most, side="right"))
-        best, numbers, done = worth, None, 0
-        while done < considered:
-            begun = int(after[done - 1]) if done else 0
-            end_ = min(max(int(np.searchsorted(after, begun + batch)), done + 1), considered)
-            part = order[done:end_]
-            many = counts[part]
-            i = np.repeat(part, many)
-            j = np.arange(len(i)) + np.repeat(start[part] - (np.cumsum(many) - many), many)
-            found = self._best_of(one, two, i, j, best)
-            if found is not None:
-                best, numbers = found
-            done = end_
-        return numbers, considered == len(order)
-
-    def _best_by_one_row(self, one: IntArray, two: IntArray, worth: int) -> tuple[int, int] | None:
-        """Return the best pair under at most one row; both halves are sorted by use and reward."""
-        if len(self.room):
-            place = np.searchsorted(two[1], self.room[0] - one[1], side="right") - 1
-        else:
-            place = np.full(one.shape[1], two.shape[1] - 1)
-        total = np.where(place >= 0, one[REWARD] + two[REWARD, np.maximum(place, 0)], worth)
-        i = int(total.argmax())
-        if total[i] <= worth:
-            return None
-        return int(one[NUMBER, i]), int(two[NUMBER, place[i]])
-
-    def _windows(self, one: IntArray, two: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the range of the sorted second half that can match each combination of the first.
-
-        The loss of a pair that leaves too much of a priced row unused exceeds the budget. The
-        second half is sorted by the row with the fewest pairs, and is returned too.
-        """
-        sample = one[:, :: one.shape[1] // 256 + 1]
-        sizes = {}
-        for r in np.flatnonzero(self.prices).tolist():
-            start, end = self._window(sample, np.sort(two[r + 1]), r)
-            sizes[r] = int((end - start).sum())
-        if not sizes:
-            nothing = np.zeros(one.shape[1], dtype=np.int64)
-            return nothing, nothing + two.shape[1], two
-        row = min(sizes, key=sizes.__getitem__)
-        two = two[:, np.argsort(two[row + 1], kind="stable")]
-        return *self._window(one, two[row + 1], row), two
-
-    def _window(self, one: IntArray, used: IntArray, row: int) -> tuple[IntArray, IntArray]:
-        """Return the range of sorted uses of a priced row that can match each combination."""
-        most = self.room[row] - one[row + 1]
-        unused = np.maximum(self.budget - one[LOSS], -1) // int(self.prices[row])
-        start = np.searchsorted(used, most - unused, side="left")
-        return start, np.searchsorted(used, most, side="right")
-
-    def _best_of(
-        self, one: IntArray, two: IntArray, i: IntArray, j: IntArray, worth: int
-    ) -> tuple[int, tuple[int, int]] | None:
-        """Return the reward and the numbers of the best of some pairs."""
-        kept = one[REWARD, i] + two[REWARD, j] > worth
-        i, j = i[kept], j[kept]
-        for row, room in enumerate(self.room.tolist()):
-            kept = one[row + 1, i] + two[row + 1, j] <= room
-            i, j = i[kept], j[kept]
-        if not len(i):
-            return None
-        total = one[REWARD, i] + two[REWARD, j]
-        k = int(total.argmax())
-        return int(total[k]), (int(one[NUMBER, i[k]]), int(two[NUMBER, j[k]]))
+    if not one.shape[1] or not two.shape[1]:
+        return None
+    place = np.full(one.shape[1], two.shape[1] - 1)
+    if len(room):
+        place = np.searchsorted(two[1], room[0] - one[1], side="right") - 1
+    total = np.where(place >= 0, one[REWARD] + two[REWARD, np.maximum(place, 0)], worth)
+    i = int(total.argmax())
+    if total[i] <= worth:
+        return None
+    return int(one[NUMBER, i]), int(two[NUMBER, place[i]])

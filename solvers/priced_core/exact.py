@@ -174,13 +174,13 @@ class BranchAndBound:
         optimum = relax(own)
         if optimum is None:
             return self._split_first(tightened, part)
-        if optimum.values is not None:
+        if optimum.feasible:
             self.offer(part.whole(np.rint(optimum.values).astype(np.int64)))
         bound = optimum.bound(own)
         slack = bound.slack(self.target() - part.reward)
         if slack < 0:
             return None
-        if optimum.values is None:
+        if not optimum.feasible:
             return self._split_first(tightened, part)
         fixed = bound.fix(own, slack)
         fixed_program = tightened.with_bounds(part.whole(fixed.low), part.whole(fixed.high))

@@ -11,17 +11,7 @@ import numpy as np
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import expired, now
-from schedopt.solvers.priced_core.dominance import DEFAULTS as DOMINANCE
-from schedopt.solvers.priced_core.dominance import DominanceParams, useful_counts
-from schedopt.solvers.priced_core.greedy import greedy_choice
-from schedopt.solvers.priced_core.relaxation import Floats
-from schedopt.solvers.priced_core.search import (
-    DEFAULTS,
-    Note,
-    PricedCoreParams,
-    PricedCoreSearch,
-    ignore,
-)
+from schedopt.solvers.priced_core.search import Note, PricedCoreSearch, ignore
 from schedopt.solvers.result import Limits
 
 
@@ -36,8 +26,6 @@ class OrderedOptimum:
         The value and the upper bound of each objective, with the values of the earlier ones fixed.
     proven : bool
         Whether each value is equal to its bound.
-    prices : list of ndarray
-        Prices of the rows for the first objective, to start a similar program from.
     has_solution : bool
         Whether `x` is a solution. If not, and `proven`, the program is infeasible.
     """
@@ -46,7 +34,6 @@ class OrderedOptimum:
     values: list[int]
     bounds: list[int]
     proven: bool
-    prices: list[Floats]
     has_solution: bool = True
 
 
@@ -57,9 +44,6 @@ def best_in_order(
     counts: IntArray,
     *,
     until: float = inf,
-    start: Sequence[Floats] = (),
-    many_columns: int = 2_000,
-    dominance: DominanceParams = DOMINANCE,
 ) -> OrderedOptimum:
     """Return the lexicographic optimum under ``uses @ x <= room`` and ``0 <= x <= counts``.
 
@@ -71,11 +55,6 @@ def best_in_order(
     counts : ndarray of int64, shape (n,)
     until : float, optional
         When to return the incumbent, by `clock.now`.
-    start : sequence of ndarray, optional
-        Prices of a similar program.
-    many_columns : int, optional
-        Dominated columns are removed first if there are more columns than this.
-    dominance : DominanceParams, optional
     """
     most = counts.copy()
     for row, amount in zip(uses, room.tolist(), strict=True):
@@ -83,10 +62,6 @@ def best_in_order(
         most[often] = amount // row[often]
     columns = np.flatnonzero(most)
     goals, rows, most = objectives[:, columns], uses[:, columns], most[columns]
-    if len(columns) > many_columns:
-        most = useful_counts(list(goals), list(rows), room, most, dominance)
-        kept = np.flatnonzero(most)
-        columns, goals, rows, most = columns[kept], goals[:, kept], rows[:, kept], most[kept]
     order, first = _equal_columns([*goals, *rows])
     kinds = order[first]
     kind = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
@@ -94,8 +69,11 @@ def best_in_order(
     program = IntegerProgram.of_dense(goals[0, kinds], rows[:, kinds], room, high)
     limit = None if until == inf else until - now()
     limits = Limits(time_limit=limit, threads=1)
-    greedy = greedy_choice(goals[:, kinds], rows[:, kinds], room, high)
-    found = maximize_in_order(program, goals[:, kinds], limits, x=greedy, start=start)
+    found = maximize_in_order(program, goals[:, kinds], limits)
+    if not found.has_solution:  # at a time limit
+        x = _take_greedily(goals[:, kinds], rows[:, kinds], room, high)
+        values = (goals[:, kinds] @ x).tolist()
+        found = replace(found, x=x, values=values, has_solution=True)
     before = np.cumsum(most[order]) - most[order]
     before -= before[first][kind]
     x = np.zeros(len(counts), dtype=np.int64)
@@ -113,14 +91,24 @@ def _equal_columns(keys: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     return order, np.flatnonzero(new)
 
 
+def _take_greedily(
+    objectives: IntArray, uses: IntArray, room: IntArray, counts: IntArray
+) -> IntArray:
+    """Return the choice that takes columns in the order of the objectives while they fit."""
+    x, left = np.zeros(len(counts), dtype=np.int64), room.copy()
+    for j in np.lexsort(-objectives[::-1]).tolist():
+        if objectives[0, j] >= 0:
+            needed = uses[:, j] > 0
+            x[j] = min([int(counts[j]), *(left[needed] // uses[needed, j]).tolist()])
+            left = left - uses[:, j] * x[j]
+    return x
+
+
 def maximize_in_order(
     program: IntegerProgram,
     objectives: Sequence[IntArray] | IntArray,
     limits: Limits,
     *,
-    x: IntArray | None = None,
-    start: Sequence[Floats] = (),
-    params: PricedCoreParams = DEFAULTS,
     note: Note = ignore,
 ) -> OrderedOptimum:
     """Maximize the objectives of a program in order, with the values of the earlier ones fixed.
@@ -128,7 +116,8 @@ def maximize_in_order(
     ``note`` is called with values and bounds of the first objective.
     """
     until = inf if limits.time_limit is None else now() + limits.time_limit
-    values, bounds, prices = list[int](), list[int](), list[Floats]()
+    values, bounds = list[int](), list[int]()
+    x: IntArray | None = None
     for k, objective in enumerate(objectives):
         step = int(np.gcd.reduce(objective, initial=0)) or 1
         program = replace(program, rewards=objective // step)
@@ -141,24 +130,20 @@ def maximize_in_order(
             program,
             replace(limits, time_limit=left),
             x=x,
-            start=None if k or not start else start[0],
-            params=params,
             note=ignore if k else note,
         ).run()
         x = search.x
         if x is None and search.proven:
-            return OrderedOptimum(program.low, [], [], True, [], has_solution=False)
+            return OrderedOptimum(program.low, [], [], True, has_solution=False)
         values.append(_value(objective, x))
         bound = search.bound
         if bound is None:
             bound = exact_sum(np.maximum(program.rewards, 0) * program.high)
         bounds.append(step * bound)
-        if not k and search.price is not None:
-            prices.append(search.price.multipliers / search.price.scale * step)
         if search.proven and x is not None and k + 1 < len(objectives):
             program = _with_fixed_value(program, search, values[-1] // step)
     point = program.low if x is None else x
-    return OrderedOptimum(point, values, bounds, values == bounds, prices, x is not None)
+    return OrderedOptimum(point, values, bounds, values == bounds, x is not None)
 
 
 def _value(objective: IntArray, x: IntArray | None) -> int:

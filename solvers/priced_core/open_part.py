@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,9 +43,7 @@ class OpenPart:
         return own if inside and (self.whole(own) == x).all() else None
 
 
-def open_part(
-    program: IntegerProgram, *, keep: IntArray | None = None, divisor: int = 1
-) -> OpenPart:
+def open_part(program: IntegerProgram, *, keep: IntArray | None = None) -> OpenPart:
     """Return the open part of a program, without redundant rows.
 
     Parameters
@@ -54,8 +51,6 @@ def open_part(
     program : IntegerProgram
     keep : ndarray of bool, shape (m,), optional
         Rows to keep in any case.
-    divisor : int, optional
-        Divides the bounds of the rows, where the open columns are a sample of one in so many.
     """
     columns = np.flatnonzero(program.high > program.low)
     place = np.full(program.n_columns, -1)
@@ -68,8 +63,8 @@ def open_part(
     first = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=program.n_rows))))
     least = row_sums(np.minimum(coefficient, 0) * high[column], first)
     most = row_sums(np.maximum(coefficient, 0) * high[column], first)
-    lower = np.maximum((program.lower - used) // divisor, least - 1)
-    upper = np.minimum((program.upper - used) // divisor, most + 1)
+    lower = np.maximum(program.lower - used, least - 1)
+    upper = np.minimum(program.upper - used, most + 1)
     kept = ((lower > least) | (upper < most)).astype(bool)
     if keep is not None:
         kept |= keep
@@ -116,31 +111,3 @@ def propagate(program: IntegerProgram) -> IntegerProgram | None:
             return program
         program = program.with_bounds(low, high)
     return program
-
-
-def merge_equal_rows(program: IntegerProgram) -> IntegerProgram:
-    """Return the program with rows of equal coefficients as one, under all their bounds."""
-    known: dict[tuple[bytes, bytes], int] = {}
-    if program.n_rows < 2 or program.exceeds_64_bits:
-        return program
-    column, coefficient, ends = program.column, program.coefficient, program.first.tolist()
-    same = np.arange(program.n_rows)
-    for i, (a, b) in enumerate(pairwise(ends)):
-        same[i] = known.setdefault((column[a:b].tobytes(), coefficient[a:b].tobytes()), i)
-    kept = same == np.arange(program.n_rows)
-    if kept.all():
-        return program
-    lower, upper = program.lower.copy(), program.upper.copy()
-    np.maximum.at(lower, same, program.lower)
-    np.minimum.at(upper, same, program.upper)
-    entries = kept[program.row]
-    return replace(
-        program,
-        first=np.concatenate(([0], np.cumsum(np.diff(program.first)[kept]))),
-        column=column[entries],
-        coefficient=coefficient[entries],
-        lower=lower[kept],
-        upper=upper[kept],
-        labels=(),
-        owners=(),
-    )

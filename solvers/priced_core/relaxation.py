@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.arithmetic import exact_sum
-from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Matrix
 from schedopt.solvers.priced_core.bounds import PricedBound
-from schedopt.solvers.priced_core.open_part import open_part
 
 if TYPE_CHECKING:
     import highspy
@@ -48,7 +46,7 @@ class LinearOptimum(NamedTuple):
 
     feasible: bool
     prices: Floats  # dual values of the rows; of an infeasible relaxation a ray
-    values: Floats | None = None  # of the columns, if they are known
+    values: Floats  # of the columns; of an infeasible relaxation empty
 
     def bound(self, program: IntegerProgram) -> PricedBound:
         """Return the bound of integer multipliers close to the prices."""
@@ -204,7 +202,8 @@ class Relaxation:
         if status == highspy.HighsModelStatus.kInfeasible:
             _, known, ray = engine.getDualRay()
             if known:
-                return LinearOptimum(False, np.ldexp(np.asarray(ray), -scaled.row_shifts))
+                prices = np.ldexp(np.asarray(ray), -scaled.row_shifts)
+                return LinearOptimum(False, prices, np.zeros(0))
         return None
 
 
@@ -214,40 +213,3 @@ def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None
         values = np.where(program.rewards > 0, program.high, program.low).astype(float)
         return LinearOptimum(True, np.zeros(0), values)
     return Relaxation(program).solve(seconds)
-
-
-def relax_by_samples(
-    program: IntegerProgram, until: float, size: int, start: Floats | None = None
-) -> LinearOptimum | None:
-    """Solve the relaxation of many columns over few rows by samples of about ``size`` columns.
-
-    The prices of a sample, or ``start``, give reduced costs. The relaxation over the columns of the
-    smallest reduced costs gives better prices. This is repeated until the prices are optimal for
-    all columns. If they do not become optimal, the whole relaxation is solved.
-    """
-    every = np.ones(program.n_rows, dtype=np.bool_)
-    prices = start
-    if prices is None:
-        step = program.n_columns // size + 1
-        sampled = np.arange(program.n_columns) % step == 0
-        sample = program.with_bounds(program.low, np.where(sampled, program.high, program.low))
-        part = open_part(sample, keep=every, divisor=step)
-        optimum = relax(part.program, until - now())
-        prices = optimum.prices if optimum is not None and optimum.feasible else None
-    for _ in range(8):
-        if prices is None:
-            break
-        bound = PricedBound.of(program, prices)
-        undecided = np.argsort(np.abs(bound.reduced), kind="stable")[:size]
-        low = bound.preferred(program)
-        high = low.copy()
-        low[undecided], high[undecided] = program.low[undecided], program.high[undecided]
-        part = open_part(program.with_bounds(low, high), keep=every)
-        optimum = relax(part.program, until - now())
-        if optimum is None or not optimum.feasible or optimum.values is None:
-            break
-        value = part.reward + float(part.program.rewards.astype(float) @ optimum.values)
-        if bound.total / bound.scale - value <= 1e-7 * abs(value) + 1e-3:
-            return LinearOptimum(True, bound.multipliers / bound.scale)
-        prices = optimum.prices
-    return relax(program, until - now())

@@ -1,4 +1,4 @@
-"""Solve an integer program by row prices, reduced-cost fixing, a growing core, and exact search."""
+"""Solve an integer program by row prices, reduced-cost fixing, blocks, and exact search."""
 
 from __future__ import annotations
 
@@ -19,24 +19,21 @@ from schedopt.solvers.priced_core.blocks import (
     BlockSolver,
     Change,
     Choices,
-    linking_rows,
+    linking_row,
     single_choices,
 )
 from schedopt.solvers.priced_core.bounds import LARGEST, PricedBound
-from schedopt.solvers.priced_core.combinations import Pairing, enumerate_combinations
+from schedopt.solvers.priced_core.combinations import best_pair, enumerate_combinations
 from schedopt.solvers.priced_core.exact import BranchAndBound, fits_cp_sat, solve_by_cp_sat
 from schedopt.solvers.priced_core.open_part import (
     OpenPart,
-    merge_equal_rows,
     open_part,
     propagate,
 )
 from schedopt.solvers.priced_core.relaxation import (
-    Floats,
     LinearOptimum,
     ScaledProgram,
     relax,
-    relax_by_samples,
 )
 from schedopt.solvers.result import Limits
 
@@ -48,37 +45,22 @@ def ignore(value: float | None, bound: float | None) -> None:
     """Ignore progress."""
 
 
-class EnumerationLimits(NamedTuple):
-    """Most combinations of each half, and most rows that combinations can violate."""
-
-    limit: int
-    rows: int
-
-
 @dataclass(frozen=True)
 class PricedCoreParams:
     """Parameters of the engine.
 
     Attributes
     ----------
-    core_sizes : tuple of int
-        Numbers of columns of the cores, one after another.
-    core_share, core_seconds : float
-        The fraction of the time limit, and the most seconds, for each core.
-    sample_columns : int
-        Columns of a sample of the relaxation, if there are many columns and few rows.
-    sample_rows : int
-        Most rows for which the relaxation is solved by samples.
     block_choices : int
         Most choices of a block.
     widest_block : int
         A row over at most so many columns can be a block, whatever its share of all columns.
-    enumerations : tuple of EnumerationLimits
-        Limits of the enumerations, one after another.
+    combinations : tuple of int
+        Most combinations of each half in the enumerations, one after another.
     recentrings : int
         Most updates of the prices of other rows by the solutions of the blocks.
-    pairs : int
-        Most pairs of combinations.
+    recentring_columns : int
+        Columns of the relaxation of an update.
     branching_columns, branching_seconds : int, float
         With at most so many open columns, branch and bound runs first, for so many seconds.
     cp_sat_columns : int
@@ -93,22 +75,11 @@ class PricedCoreParams:
         Seconds for a first solution of a program with blurred rows.
     """
 
-    core_sizes: tuple[int, ...] = (150, 300, 600)
-    core_share: float = 0.13
-    core_seconds: float = 2.0
-    sample_columns: int = 3_000
-    sample_rows: int = 8
     block_choices: int = 1 << 10
     widest_block: int = 12
-    enumerations: tuple[EnumerationLimits, ...] = (
-        EnumerationLimits(64, 1),
-        EnumerationLimits(1_024, 1),
-        EnumerationLimits(64, 12),
-        EnumerationLimits(512, 12),
-        EnumerationLimits(4_096, 12),
-    )
+    combinations: tuple[int, ...] = (64, 1_024)
     recentrings: int = 3
-    pairs: int = 1 << 21
+    recentring_columns: int = 3_000
     branching_columns: int = 60
     branching_seconds: float = 1.0
     cp_sat_columns: int = 1_000
@@ -150,8 +121,6 @@ class PricedCoreSearch:
         A warm start; it is used if it is feasible.
     bound : int, optional
         A known upper bound, in units.
-    start : ndarray of float, optional
-        Prices for a warm start of the relaxation, such as those of a similar program.
     params : PricedCoreParams
     note : callable
         Called with the reward of the incumbent and the bound when one of them may have changed.
@@ -170,7 +139,7 @@ class PricedCoreSearch:
     found_by, proved_by : str
         The steps that found the incumbent and proved it.
     price : PricedBound or None
-        The Lagrangian bound of `program`, where equal rows are merged.
+        The Lagrangian bound of the program.
     """
 
     def __init__(
@@ -180,15 +149,14 @@ class PricedCoreSearch:
         *,
         x: IntArray | None = None,
         bound: int | None = None,
-        start: Floats | None = None,
         params: PricedCoreParams = DEFAULTS,
         note: Note = ignore,
     ) -> None:
-        self.limits, self.params, self.start, self.note = limits or Limits(), params, start, note
+        self.limits, self.params, self.note = limits or Limits(), params, note
         limit = self.limits.time_limit
         self.until = inf if limit is None else now() + limit
         self.whole = program
-        self.program = self.open = merge_equal_rows(program)
+        self.program = self.open = program
         self.step = gcd(*program.rewards.tolist()) or 1
         self.x: IntArray | None = None
         self.value = -exact_sum(np.abs(program.rewards) * program.high) - self.step
@@ -269,8 +237,7 @@ class PricedCoreSearch:
 
     def run(self) -> PricedCoreSearch:
         """Solve the program, or stop at the limits."""
-        steps = (self._branch_at_once, self._price, self._search_cores_for_solution)
-        self._take_steps(*steps, self._combine_blocks, self._search_cores, self._prove_rest)
+        self._take_steps(self._branch_at_once, self._price, self._combine_blocks, self._prove_rest)
         return self
 
     def run_mip(self, name: str = "highs") -> PricedCoreSearch:
@@ -326,12 +293,8 @@ class PricedCoreSearch:
     def _price(self) -> None:
         """Solve the relaxation, compute its exact bound, round it, and fix columns."""
         part = open_part(self.open)
-        own, params = part.program, self.params
-        if own.n_columns > 2 * params.sample_columns and own.n_rows <= params.sample_rows:
-            start = None if self.start is None else self.start[part.rows]
-            optimum = relax_by_samples(own, self.until, params.sample_columns, start)
-        else:
-            optimum = relax(own, self.seconds_left)
+        own = part.program
+        optimum = relax(own, self.seconds_left)
         if optimum is None:
             return
         if not optimum.feasible:
@@ -350,10 +313,7 @@ class PricedCoreSearch:
         """Offer the solution of the relaxation, rounded down and then filled by reduced cost."""
         own = part.program
         order, first = own.by_column
-        if optimum.values is None:
-            x = np.where((reduced > 0).astype(bool), own.high, own.low)
-        else:
-            x = np.floor(optimum.values + 1e-6).astype(np.int64)
+        x = np.floor(optimum.values + 1e-6).astype(np.int64)
         used = own.activities(x)
         for j in np.flatnonzero(x)[np.argsort(reduced[x > 0], kind="stable")].tolist():
             over = used > own.upper
@@ -402,25 +362,23 @@ class PricedCoreSearch:
         """Solve the blocks, and enumerate combinations of choices with small losses."""
         if self.price is None or self.price.reduced.dtype == object:
             return
-        for limits in self.params.enumerations:
+        for limit in self.params.combinations:
             value = None
             while value is None or self.value > value:
                 value = self.value
-                complete_to, slack = self._combine(limits)
+                self._combine(limit)
                 if self.is_over:
                     return
-            if limits.rows > 1 and complete_to < slack // 16:
-                return  # there are too many combinations
 
-    def _combine(self, limits: EnumerationLimits) -> tuple[int, int]:
-        """Enumerate combinations; return the loss up to which they are complete, and the slack."""
+    def _combine(self, limit: int) -> None:
+        """Enumerate combinations, and use the best one and the loss they are complete to."""
         if self.price is None:
-            return 0, 0
+            return
         priced = self._price_blocks(self.price)
-        if priced is not None and limits == self.params.enumerations[0]:
+        if priced is not None and limit == self.params.combinations[0]:
             priced = self._recentre(priced)
         if priced is None or any(block.is_empty for block in priced.blocks):
-            return 0, LARGEST
+            return
         part, bound, rows, blocks, _ = priced
         own, lost = part.program, priced.lost
         slack = min(bound.slack(self.target - part.reward) - lost, LARGEST)
@@ -431,23 +389,22 @@ class PricedCoreSearch:
         losses[part.columns] = np.array([*(block.least_loss for block in blocks), 0])[owner]
         self._fix(lost, losses)
         if self.proven:
-            return 0, 0
-        sets, base, complete_to = self._choices(priced, owner, slack, limits.limit)
-        most = self.params.sets_per_combination * limits.limit
-        linking = linking_rows(own, bound, base, sets, rows, most_sets=most, most_rows=limits.rows)
+            return
+        sets, base, complete_to = self._choices(priced, owner, slack, limit)
+        most = self.params.sets_per_combination * limit
+        linking = linking_row(own, bound, base, sets, rows, most_sets=most)
+        if linking is None:
+            return
         complete_to = min(complete_to, linking.complete_to)
         tables = [choices.over(linking.sides, own.n_rows) for choices in linking.sets]
         n = len(linking.sides)
         halves = [
-            enumerate_combinations(tables[half::2], n, slack, limits.limit, self.until)
-            for half in (0, 1)
+            enumerate_combinations(tables[half::2], n, slack, limit, self.until) for half in (0, 1)
         ]
         complete_to = min(complete_to, *(half.complete_to for half in halves))
         worth = self.value if self.x is not None else -LARGEST
-        pairing = Pairing(linking.room, linking.prices, slack)
-        one, two = (half.table for half in halves)
         worth -= part.reward + own.reward_of(base)
-        numbers, considered = pairing.best(one, two, worth, self.params.pairs)
+        numbers = best_pair(halves[0].table, halves[1].table, linking.room, worth)
         if numbers is not None:
             changes = [
                 change
@@ -457,14 +414,11 @@ class PricedCoreSearch:
             ]
             self._offer_changed(part, base, changes)
         slack = self.price.slack(self.target) - lost
-        if not considered:
-            return -1, slack
         if complete_to >= slack:
             self.close("combinations")
         else:
             total = self.price.total - lost - complete_to - 1
             self.tighten(total // self.price.scale, "combinations")
-        return complete_to, slack
 
     def _choices(
         self, priced: PricedBlocks, owner: IntArray, slack: int, limit: int
@@ -539,7 +493,7 @@ class PricedCoreSearch:
                 ends[i] = used[i]
             low = bound.preferred(own)
             high = low.copy()
-            count = self.params.sample_columns + 4 * len(priced.rows)
+            count = self.params.recentring_columns + 4 * len(priced.rows)
             near = np.argsort(np.abs(bound.reduced), kind="stable")[:count]
             low[near], high[near] = own.low[near], own.high[near]
             every = np.ones(own.n_rows, dtype=np.bool_)
@@ -567,36 +521,6 @@ class PricedCoreSearch:
         for j, amount in changes:
             x[j] += amount
         self.offer(part.whole(x), "combinations")
-
-    # --- cores
-
-    def _search_cores_for_solution(self) -> None:
-        """Find a first solution in a core if rounding has found none."""
-        if self.x is None:
-            self._search_cores()
-
-    def _search_cores(self) -> None:
-        """Solve cores of increasing size with HiGHS: columns of the smallest reduced costs."""
-        has_solution = self.x is not None
-        for size in self.params.core_sizes:
-            if self.price is None or self.is_over or (self.x is not None) > has_solution:
-                return
-            if not self._propagate():
-                return
-            self.price = self.price.on(self.open)
-            columns = np.flatnonzero(self.open.high > self.open.low)
-            if len(columns) <= max(1.5 * size, self.params.cp_sat_columns):
-                return
-            loss = np.abs(self.price.reduced[columns])
-            near = columns[np.argsort(loss, kind="stable")[:size]]
-            low = self.price.preferred(self.open)
-            high = low.copy()
-            low[near], high[near] = self.open.low[near], self.open.high[near]
-            seconds = self.params.core_seconds
-            if self.limits.time_limit is not None:
-                seconds = min(seconds, self.params.core_share * self.limits.time_limit)
-            self._run_mip("highs", self.open.with_bounds(low, high), seconds, is_core=True)
-            self._fix()
 
     # --- remaining columns
 
@@ -671,12 +595,8 @@ class PricedCoreSearch:
         *,
         presolve: bool = True,
         inwards: bool = False,
-        is_core: bool = False,
     ) -> int | None:
-        """Solve for the open columns with a MIP solver; return its bound, in units.
-
-        The bound of a core is not reported.
-        """
+        """Solve for the open columns with a MIP solver; return its bound, in units."""
         part, engine = open_part(program), engine_of(name)
         own = part.program
         if not own.n_columns:
@@ -691,7 +611,7 @@ class PricedCoreSearch:
             return Fraction(value) * (1 << scaled.reward_shift) + part.reward
 
         def watch(_: float, value: float | None, bound: float | None) -> None:
-            self.report(in_units(value), None if is_core else in_units(bound))
+            self.report(in_units(value), in_units(bound))
 
         run = MatrixRun(replace(self._limits(seconds), watch=watch), matrix=matrix)
         start = None if self.x is None else part.part_of(self.x)

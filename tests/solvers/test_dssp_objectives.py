@@ -28,7 +28,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.dssp.selection.scenario_search import SHORT, ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
-from schedopt.solvers.priced_core.dominance import DominanceParams
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
@@ -209,13 +208,10 @@ def enumerated(objectives, uses, room, counts) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(examples(2_000) // 50))
 def test_best_in_order_equals_enumeration(seed: int) -> None:
-    # Every second time the few columns are treated as many.
-    params = DominanceParams(compared=1 + seed % 3)
-    how = {"many_columns": 0, "dominance": params} if seed % 2 else {}
     for part in range(50):
         objectives, uses, room, counts = random_problem(50 * seed + part)
         for order in (objectives, objectives[::-1]):
-            found = best_in_order(order, uses, room, counts, **how)
+            found = best_in_order(order, uses, room, counts)
             assert found.values == enumerated(order, uses, room, counts)
             assert found.proven
             assert (uses @ found.x <= room).all()
