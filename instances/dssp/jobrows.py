@@ -38,12 +38,10 @@ STRICT = "strict"  # the reward by which jobs run level after level
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
 LEAVE_OUT = "leave-out"
-READ = (
-    *("frames", "frame_time", "chunk", "done", "demand", "critical_path", "seats", "after"),
-    *("must", "forbid", "cloud"),
-)
 COPIED = ("pools", "max_processors", "processors", "spread")
 """Fields whose cells are the fields of jobs, where they are not empty."""
+LATER = ("name", "reward", "priority", "tasks", "status")
+"""Fields that are read by methods of their own."""
 REWARD, TASK_COUNT = with_fields(FIELDS["reward"], needed=True), Column("tasks", "whole", least=1)
 NUMERIC = ("number", "whole", "length", "point", "end", "tasks")
 PLACEHOLDERS = ("-", "--", "n/a", "N/A")  # cells that farm managers write for none
@@ -124,8 +122,7 @@ class JobReader:
             for prefix in PREFIXED
             if key.startswith(prefix)
         }
-        self._read = [FIELDS[key] for key in READ if key in columns.titles]
-        self._copied = [FIELDS[key] for key in COPIED if key in columns.titles]
+        self._read = [FIELDS[key] for key in FIELDS if key in columns.titles and key not in LATER]
 
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs that are not left out; `InputError` names rows and columns."""
@@ -273,9 +270,8 @@ class JobReader:
         stages, priority = self._stages(row, value), self._priority(row)
         reward = 0.0 if self.columns.reward else row.value(REWARD)
         reward = self.worths.get(row.text("priority"), reward)
-        copied = {column.name: row.value(column) for column in self._copied}
         held = {key: row.value(column) for key, column in self._holds.items()}
-        release, deadline = row.value(FIELDS["release"]), row.value(FIELDS["deadline"])
+        release, deadline = value.get("release"), value.get("deadline")
         if row.is_wrong or name is None:
             return None
         if stages == () or row.text("status").casefold() in COMPLETED:
@@ -300,7 +296,7 @@ class JobReader:
             deadline=deadline,
             holds={key.partition(":")[2]: n for key, n in held.items() if n and key[0] == "h"},
             after=value.get("after") or (),
-            **{key: own for key, own in copied.items() if own is not None},
+            **{key: value[key] for key in COPIED if value.get(key) is not None},
         )
         self.must += [name] * bool(value.get("must"))
         self.forbid += [name] * bool(value.get("forbid"))

@@ -112,11 +112,6 @@ SAME: dict[str, Callable[[str], bytes]] = {
     "blank lines": lambda text: text.encode() + b"\n\n",
     "no end": lambda text: text.rstrip("\n").encode(),
 }
-REFUSED: dict[str, Callable[[str], bytes]] = {
-    "UTF-16 without a mark": lambda text: text.encode("utf-16-be"),
-    "Latin 1": lambda text: text.replace("e", "\xe9").encode("latin-1"),
-    "a NUL": lambda text: text.encode() + b"\0",
-}
 EITHER: dict[str, Callable[[str], bytes]] = {
     "sep": lambda text: b"sep=;\n" + saved(text, delimiter=";"),
     "UTF-16": lambda text: text.encode("utf-16"),
@@ -172,13 +167,3 @@ def test_tables_are_read_the_same_in_every_dialect(
     except InputError as error:
         assert dialect in EITHER, error
         assert error.file == str(file)
-
-
-@pytest.mark.parametrize("dialect", REFUSED)
-@pytest.mark.parametrize("what", READERS)
-def test_tables_in_an_unknown_encoding_are_refused(what: str, dialect: str, tmp_path: Path) -> None:
-    if (what, dialect) == ("state", "Latin 1"):
-        pytest.skip("it is read, and names a job of another night")
-    file = tmp_path / "table.csv"
-    file.write_bytes(REFUSED[dialect](text_of(what)))
-    assert refusal(READERS[what], file).file == str(file)

@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 from builders.jobtable import table, told
 from builders.refusals import refusal
-from hypothesis import given
-from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.constraints import Seats
@@ -65,40 +63,6 @@ def test_export_frames_are_cut_into_chunks_without_done_ones(tmp_path: Path) -> 
     assert stages(FRAMES + "a,1,1-10,2m,4,50 %\n", tmp_path) == ((480.0, 120.0),)
     assert stages(FRAMES + "a,1,1-10,2m,,9\n", tmp_path) == ((120.0,),)
     assert stages("name,reward,tasks,done\na,1,2x1m; 3x2m,3\n", tmp_path) == ((120.0, 120.0),)
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 40), st.integers(1, 7), st.integers(1, 4000), st.integers(0, 40)),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_export_equals_the_same_tasks_written_out(
-    jobs: list[tuple[int, int, int, int]],
-) -> None:
-    export, plain = [], []
-    for j, (frames, chunk, seconds, done) in enumerate(jobs):
-        left = max(1, frames - done)
-        minutes, rest = divmod(seconds, 60)
-        row = f"j{j};1;{1000 - frames}-999;{chunk};00:{minutes:02}:{rest:02};{frames - left}"
-        if minutes < 60:
-            export.append(row)
-            full, part = divmod(left, chunk)
-            stage = [f"{full}x{chunk * seconds}s"] * bool(full)
-            stage += [f"{part * seconds}s"] * bool(part)
-            plain.append(f"j{j},1,{'+'.join(stage)}")
-    if not export:
-        return
-    heads = "Job Name;Reward;Frame List;Chunk Size;Avg Frame Render Time;Progress"
-    asked: dict[str, Any] = {"processors": 2, "deadline": "9h", "unit": "m"}
-    nights = []
-    for head, rows in ((heads, export), ("name,reward,tasks", plain)):
-        cells = [row.split(";" if ";" in head else ",") for row in rows]
-        titles = head.split(";" if ";" in head else ",")
-        nights.append(convert(pl.DataFrame(cells, schema=titles, orient="row"), **asked))
-    assert nights[0].tasks.lengths.tolist() == nights[1].tasks.lengths.tolist()
-    assert [job.name for job in nights[0].jobs] == [job.name for job in nights[1].jobs]
 
 
 def test_export_numbers_beside_ranges_are_single_frames(tmp_path: Path) -> None:

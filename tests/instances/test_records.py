@@ -27,14 +27,6 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
     return Instance(name="n", processors=processors, deadline=deadline, jobs=jobs, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("demand", "expected"), [(None, 9.0), (20.0, 20.0)])
-def test_job_demand_is_as_given_or_the_sum_of_its_stages(
-    demand: float | None, expected: float
-) -> None:
-    staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
-    assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
-
-
 def test_instance_arrays_and_groups_follow_its_jobs() -> None:
     fx, light = {"team": "fx"}, {"team": "light", "show": "s"}
     instance = night(job("a", (2.0, 3.0), (4.0,), groups=fx), job("b", (11.0,), groups=light))

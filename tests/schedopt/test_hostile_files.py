@@ -2,7 +2,6 @@
 
 import csv
 import json
-import random
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.cli import refused, started
-from builders.effort import examples, tried
+from builders.effort import tried
 from builders.mutated_files import STATUSES, attempt
 from hypothesis import example
 from hypothesis import strategies as st
@@ -21,7 +20,7 @@ from schedopt import evaluate, solve
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, parse
-from schedopt.sweep.rows import BenchRow, read_rows, table
+from schedopt.sweep.rows import BenchRow, table
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
 from schedopt.verbs.check import check_file
@@ -36,34 +35,6 @@ def rows() -> list[BenchRow]:
 
 
 # --- damaged rows ----------------------------------------------------------------------------
-
-
-def damaged(data: bytes, seed: int) -> bytes:
-    draw, found = random.Random(seed), bytearray(data)  # noqa: S311
-    for _ in range(draw.choice([1, 1, 2, 5, 20])):
-        at, kind = draw.randrange(len(found)), draw.random()
-        if kind < 0.5:
-            found[at] = draw.randrange(256)
-        elif kind < 0.7:
-            del found[at + 9 : at + draw.randrange(10, 50)]
-        elif kind < 0.9:
-            found[at:at] = draw.randbytes(draw.randrange(1, 9))
-        else:
-            del found[at + 9 :]
-    return bytes(found)
-
-
-@pytest.mark.parametrize("seed", range(examples(160)))
-def test_damaged_rows_are_rows_or_refused(
-    seed: int, tmp_path: Path, rows: list[BenchRow], capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes(damaged(table(rows, ".jsonl"), seed))
-    try:
-        read_rows(path)
-    except InputError as error:
-        assert "\n" not in str(error)
-    assert capfd.readouterr().err == ""
 
 
 def test_verbs_refuse_rows_that_are_cut_off(tmp_path: Path, rows: list[BenchRow]) -> None:
@@ -95,14 +66,6 @@ def test_bench_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
 
 
 # --- what is beyond all measure ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("verb", ["solve", "bench", "summary", "plot", "check", "convert"])
-def test_verbs_refuse_impossible_paths(verb: str, tmp_path: Path) -> None:
-    for path in ("a" * 5000 + ".json", "a" * 300 + ".json", f"{tmp_path}/x.json/y.json"):
-        words = [path, path] if verb == "check" else [path]
-        more = ["-o", tmp_path / "p.png"] if verb == "plot" else []
-        assert "expected" in refused(verb, *words, *more)
 
 
 BUNDLED = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")
