@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     Stages = tuple[Stage, ...]
 else:
     Stages = Annotated[tuple[Stage | EqualTasks, ...], msgspec.Meta(min_length=1)]
-Deadline = Annotated[float, msgspec.Meta(ge=1e-290)]
+Deadline = Annotated[float, msgspec.Meta(ge=1e-290, extra_json_schema={"exclusiveMinimum": 0})]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 Spread = Annotated[float, msgspec.Meta(ge=0, lt=1)]
