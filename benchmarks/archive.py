@@ -22,7 +22,6 @@ from schedopt.instances.files import encode, write_bytes
 from schedopt.problems import problem
 from schedopt.solvers import portfolio
 from schedopt.solvers.result import Document, Limits, better, gap, snap_bound
-from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
 from schedopt.validation.documents import check, result_of
 from schedopt.verbs.solve import CONFIRMED, solve, with_confirmation
 
@@ -48,12 +47,9 @@ def improve(group: str) -> None:
                 recorded[name] = structs.replace(entry, confirmed_by=by)
             no_better = f"confirmed by {by}" if by else "no better than what is known"
             print(f"{name}: {'improved' if improved else no_better}")
-            if stopped():
-                raise KeyboardInterrupt
     finally:
-        with finishing():
-            files["entries.jsonl"] = b"".join(map(encode, recorded.values()))
-            write_bytes(path, packed.pack(files))
+        files["entries.jsonl"] = b"".join(map(encode, recorded.values()))
+        write_bytes(path, packed.pack(files))
 
 
 def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
@@ -143,14 +139,8 @@ def _joined(best: Document, bounded: Document) -> Document:
 
 def main(names: Sequence[str]) -> None:
     """Improve the named groups, or all groups."""
-    with stoppable(*ENDING) as stop:
-        try:
-            for name in names or groups():
-                improve(name)
-        except KeyboardInterrupt:
-            print("interrupted: what is new is kept", file=sys.stderr)
-    if stop.signal is not None:
-        sys.exit(stop.status)
+    for name in names or groups():
+        improve(name)
 
 
 if __name__ == "__main__":

@@ -237,10 +237,12 @@ def formulations() -> str:
         for name in row.formulation_names:
             form = row.formulation(name)
             summary = (getdoc(form) or "").split("\n\n")[0].replace("\n", " ")
-            text.append(f"## {row.name}: {name}\n\n{plain(summary)}\n\n")
-            text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
-            text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
-            text.append(options(form.known_options))
+            text.append(
+                f"## {row.name}: {name}\n\n{plain(summary)}\n\n"
+                f"Written in {form.engine}; the objective is to {form.sense}. "
+                f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n"
+                f"{options(form.known_options)}"
+            )
     return "".join(text)
 
 
@@ -287,17 +289,8 @@ PAGES = {
 }
 
 
-def write(app: Any) -> None:
-    """Write what has changed."""
-    del app
+def write(_app: Any) -> None:
+    """Write the pages."""
     FOLDER.mkdir(exist_ok=True)
     for name, page in PAGES.items():
-        text, path = page(), FOLDER / f"{name}.md"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-
-
-def setup(app: Any) -> dict[str, bool]:
-    """Write before anything is read."""
-    app.connect("builder-inited", write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+        (FOLDER / f"{name}.md").write_text(page(), encoding="utf-8")

@@ -6,7 +6,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
 from builders.cli import ROOT, process
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -90,23 +89,6 @@ def test_a_kind_for_files_takes_three_files(tmp_path: Path) -> None:
     python(f"import pytest, sys; sys.exit(pytest.main({compare}))", tmp_path)
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """Copy the packages and add the recipe's problem to the copy."""
-    copy_packages(tmp_path)
-    for name, code in re.findall(r"^`([\w/.]+\.py)` —.*?```python\n(.*?)```", PROBLEM, re.M | re.S):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(code, encoding="utf-8")
-    register = tmp_path / "instances" / "files.py"
-    text = register.read_text(encoding="utf-8")
-    old = 'PROBLEMS = plugins.KnownNames("dssp",'
-    assert old in text
-    register.write_text(text.replace(old, f'{old} "pick",'), encoding="utf-8")
-    shutil.copy(ROOT / "tests" / "builders" / "mutated_files.py", tmp_path)
-    return tmp_path
-
-
 VERBS = """
 import sys
 from schedopt.__main__ import main
@@ -120,13 +102,7 @@ if __name__ == "__main__":
 """
 
 
-def test_the_problem_recipe(copy: Path) -> None:
-    instance = copy / "some.json"
-    numbers = {"a": 1, "b": 3, "c": 2}
-    rules = [{"kind": "forbid", "jobs": ["b"], "name": "not b"}]
-    document = {"problem": "pick", "name": "n", "numbers": numbers, "constraints": rules}
-    instance.write_text(json.dumps(document))
-    use = """
+PLUGGED = """
 import schedopt
 for formulation in ("pick", "pick-whole"):
     result = schedopt.solve("some.json", formulation=formulation)
@@ -139,42 +115,6 @@ for formulation in ("pick", "pick-whole"):
 assert row.gap == 0.5 and row.policy == "first", row
 made = schedopt.generate("pick", seed=3, options={"count": 4})
 assert schedopt.solve(made).objective == max(made.numbers.values())
-from schedopt.verbs.explain import sections
-assert {p["name"] for p in sections()["problems"]} >= {"dssp", "pick"}
-from mutated_files import STATUSES, attempt
-for kind, count in (("instance", 25), ("result", 10)):
-    for seed in range(count):
-        verb, ended, text = attempt(kind, seed, "pick")
-        assert ended in STATUSES[verb], (verb, ended, text)
-"""
-    python(use, copy)
-    verbs = (
-        ["list"],
-        ["solve", "some.json", "-o", "result.json"],
-        ["check", "some.json", "result.json"],
-        ["evaluate", "some.json", "--policy=first"],
-        ["generate", "pick", "--count=2", "-o", "made"],
-        ["bench", "made", "--jobs=2", "--report=report.html"],
-        ["plot", "result.json", "-o", "result.png"],
-        ["plot", "some.json", "-o", "some.svg"],
-    )
-    python(VERBS.format(verbs), copy)
-    assert (copy / "report.html").stat().st_size > 10_000
-    assert (copy / "result.png").exists()
-    assert (copy / "some.svg").exists()
-    python("from schedopt.instances.schema import main; main()", copy)
-    assert (copy / "instances" / "pick" / "schema.json").exists()
-
-
-PLUGGED = """
-import schedopt
-for formulation in ("pick", "pick-whole"):
-    result = schedopt.solve("some.json", formulation=formulation)
-    assert result.proven and result.checked and not result.violations, result
-    assert result.solution == schedopt.pick.Picked(picked="b")
-(row,) = schedopt.bench("some.json")
-assert row.policy == "first", row
-assert schedopt.generate("pick", seed=3, options={"count": 4}).numbers
 few = schedopt.evaluate("example:night", "smallest-first+lcpf")
 assert few.checked, few
 made = schedopt.convert("two.oar")
@@ -224,8 +164,9 @@ def installed(folder: Path) -> None:
 def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -> None:
     installed(tmp_path)
     (tmp_path / "two.oar").write_text("whatever")
+    rules = [{"kind": "forbid", "jobs": ["b"], "name": "not b"}]
     numbers = {"problem": "pick", "name": "n", "numbers": {"a": 1, "b": 3, "c": 2}}
-    (tmp_path / "some.json").write_text(json.dumps(numbers))
+    (tmp_path / "some.json").write_text(json.dumps(numbers | {"constraints": rules}))
     rule = {"kind": "budget", "name": "budget", "price": 0.001, "money": 20_000}
     (tmp_path / "rules.json").write_text(json.dumps(rule))
     python(PLUGGED, tmp_path)
@@ -234,13 +175,18 @@ def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -
         ["doctor"],
         ["solve", "some.json", "-o", "result.json"],
         ["check", "some.json", "result.json"],
-        ["bench", "some.json", "--jobs=2"],
+        ["evaluate", "some.json", "--policy=first"],
+        ["generate", "pick", "--count=2", "-o", "made"],
+        ["bench", "made", "--jobs=2", "--report=report.html"],
+        ["plot", "result.json", "-o", "result.png"],
         ["solve", "example:night", "--constraints=rules.json", "-o", "ruled.json"],
         ["check", "example:night", "ruled.json"],
         ["solve", "example:night", "--template=own", "-o", "plan.sh"],
     )
     python(VERBS.format(verbs), tmp_path)
     assert (tmp_path / "plan.sh").read_text().startswith("echo ")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "result.png").exists()
     (tmp_path / "schedopt_pick" / "mine.py").write_text("1 / 0\n")
     broken = python(BROKEN, tmp_path)
     assert "schedopt-pick: schedopt.policies dssp.mine: found ZeroDivisionError" in broken

@@ -1,8 +1,6 @@
 """What is installed, what is said where an extra is missing, and that measurements are there."""
 
 import json
-import platform
-import re
 import subprocess
 import sys
 import tomllib
@@ -14,30 +12,9 @@ import pytest
 from builders.cli import ROOT, process
 
 import schedopt
-from benchmarks import speed
 from schedopt.instances.extras import EXTRAS, OPENS
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
-BARE = re.compile(rf"^\s*(?:from|import)\s+(?:{'|'.join(LAYERS)})\b(?!\s*$)", re.MULTILINE)
-
-
-def test_files_import_layers_through_schedopt() -> None:
-    words = ["git", "ls-files", "*.py", "*.md", "*.ipynb"]
-    tracked = subprocess.run(words, cwd=ROOT, check=False, capture_output=True).stdout.split()
-    files = [ROOT / name.decode() for name in tracked] or list(ROOT.glob("*/**/*.py"))
-    wrong = [
-        f"{path}: {found}"
-        for path in files
-        if path.is_file()
-        for found in BARE.findall(path.read_text(encoding="utf-8").replace('    "', ""))
-    ]
-    assert not wrong
-
-
-def test_layers_are_symbolic_links() -> None:
-    for layer in LAYERS:
-        assert (ROOT / "schedopt" / layer).is_symlink()
-        assert (ROOT / "schedopt" / layer).resolve() == ROOT / layer
 
 
 def test_wheel_installs_one_package(installed: Path) -> None:
@@ -189,16 +166,3 @@ def test_benchmarks_can_be_imported() -> None:
         warnings.simplefilter("ignore")
         for name in sorted(MODULES):
             import_module(f"benchmarks.{name}")
-
-
-def test_speed_page_has_cpu_time_and_gap_of_each_solver() -> None:
-    times = {"schedopt": speed.Time(0.002, 0.0), "HiGHS": speed.Time(12.3, 1e-4)}
-    rows = [
-        speed.Row("dssp", "knapsack", times),
-        speed.Row("epoch", "partition", {"schedopt": speed.Time(0.5, None)}),
-    ]
-    page = speed.page(rows, quick=True, limit=10.0)
-    assert "| knapsack | 2 ms | gap 1.0e-04, 12.3 s |" in page
-    assert "| partition | no solution after 0.5 s |" in page
-    assert "make speed QUICK=1" in page
-    assert f"Python {platform.python_version()}" in page

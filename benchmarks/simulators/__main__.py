@@ -16,8 +16,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmarks.simulators import slurm
@@ -30,101 +31,34 @@ ROOT = Path(__file__).parents[2]
 ARCHIVE, BUILD = ROOT / "archive" / "backfilling.zip", ROOT / "build" / "simulators"
 ADAPTERS = Path(__file__).with_name("adapters.py")
 PATIENCE = 900.0  # time limit in seconds for all workloads under one scheduler
-BOTH, GIVEN, EXACT = ("given", "exact"), ("given",), ("exact",)
-"""Policies plan with the users' estimates, or with the exact run times. FCFS needs neither."""
 HEAD = (
     "| simulator | scheduler | policy | starts agree, estimates as given "
     "| starts agree, run times known |\n| --- | --- | --- | --- | --- |"
 )
 
 
-class Peer(NamedTuple):
+class Scheduler(msgspec.Struct):
+    """A scheduler of a simulator, and the policy that it should follow."""
+
+    name: str
+    policy: str
+    estimates: tuple[
+        str, ...
+    ]  # planned with the users' estimates ("given"), or run times ("exact")
+
+
+class Peer(msgspec.Struct):
     """A public simulator of schedulers."""
 
     name: str
     url: str
     version: str  # a commit, or a release on PyPI
-    schedulers: Sequence[tuple[str, str, Sequence[str]]]  # name, policy, estimates
+    schedulers: tuple[Scheduler, ...]
     folder: str = ""  # the required folder of the repository
-    packages: Sequence[str] = ()  # the words of each call of pip
+    packages: tuple[str, ...] = ()  # the words of each call of pip
 
 
-PEERS = (
-    Peer(
-        "pyss",
-        "https://github.com/dinesh121991/pyss",
-        "44a24235f191ffcaf29b570328670d74099e8926",
-        (
-            ("FcfsScheduler", "fcfs", GIVEN),
-            ("EasyBackfillScheduler", "easy", BOTH),
-            ("ConservativeScheduler", "conservative", BOTH),
-        ),
-        folder="src",
-    ),
-    Peer(
-        "PyBatsim",
-        "https://gitlab.inria.fr/batsim/pybatsim",
-        "3.2.1",
-        (
-            ("schedFcfs", "fcfs", GIVEN),
-            ("easyBackfillNotopo", "easy", BOTH),
-            ("easyBackfill", "easy", BOTH),
-        ),
-        packages=(
-            "sortedcontainers procset==1.0 docopt==0.6.2 pyzmq",
-            "--no-deps pybatsim==3.2.1",
-        ),
-    ),
-    Peer(
-        "AccaSim",
-        "https://github.com/cgalleguillosm/accasim",
-        "1.1.3",
-        (("FIFO", "fcfs", GIVEN), ("EBF", "easy", BOTH)),
-        packages=("accasim==1.1.3",),
-    ),
-    Peer(
-        "CQSim",
-        "https://github.com/SPEAR-UIC/CQSim",
-        "d8bdbb00ad0775591b04fe631a99991700cff45e",
-        (
-            ("none", "fcfs", GIVEN),
-            ("EASY", "easy", BOTH),
-            ("conservative", "conservative", BOTH),
-        ),
-        folder="src",
-    ),
-    Peer(
-        "RAPS",
-        "https://github.com/ExaDigiT/RAPS",
-        "6c142bfdbfeb9f206cd4e552e9ac625895289f31",
-        (("fcfs", "fcfs", GIVEN), ("easy", "easy", BOTH)),
-        folder="raps",
-        packages=("numpy pandas scipy pydantic pydantic-settings pyyaml",),
-    ),
-    Peer(
-        "sched-rl-gym",
-        "https://github.com/renatolfc/sched-rl-gym",
-        "44b7f1471739bc239877e2da3b49c98056d23107",
-        (
-            ("FifoScheduler", "fcfs", GIVEN),
-            ("EasyScheduler", "easy", EXACT),
-            ("BackfillingScheduler", "conservative", EXACT),
-        ),
-        folder="schedgym",
-        packages=("numpy intervaltree parallelworkloads",),
-    ),
-    Peer(
-        "mjqm-simulator",
-        "https://github.com/UniVe-NeDS-Lab/mjqm-simulator",
-        "59410a56c9114b62de1b49ed4ef4121d5a3368c2",
-        (
-            ("Smash", "fcfs", GIVEN),
-            ("BackFilling", "easy", EXACT),
-            ("BackFillingImperfect", "easy", GIVEN),
-        ),
-        folder="libs",
-    ),
-)
+PEERS = msgspec.json.decode(Path(__file__).with_name("peers.json").read_bytes(), type=list[Peer])
 
 
 def workloads() -> Iterator[Instance]:
@@ -256,13 +190,14 @@ def main(names: Sequence[str]) -> None:
         except (OSError, subprocess.CalledProcessError) as error:
             below.append(f"- {peer.name} is not compared: {error}")
             continue
-        for scheduler, policy, estimates in peer.schedulers:
-            cells = dict.fromkeys(BOTH, "")
-            for kind in estimates:
-                cells[kind], case = compare(command, scheduler, policy, queues[kind])
-                below += [f"- {peer.name} {scheduler}, {kind}: {case}"] if case else []
+        for scheduler in peer.schedulers:
+            name, policy = scheduler.name, scheduler.policy
+            cells = dict.fromkeys(queues, "")
+            for kind in scheduler.estimates:
+                cells[kind], case = compare(command, name, policy, queues[kind])
+                below += [f"- {peer.name} {name}, {kind}: {case}"] if case else []
             title = f"[{peer.name}]({peer.url}) {peer.version[:7]}"
-            print(f"| {title} | {scheduler} | `{policy}` | {' | '.join(cells.values())} |")
+            print(f"| {title} | {name} | `{policy}` | {' | '.join(cells.values())} |")
     print("", *below, sep="\n", flush=True)
     if not names or "Slurm" in names:
         slurm.main(queues["given"])

@@ -90,7 +90,7 @@ def running(parts: Sequence[Instance]) -> Iterator[cluster.Cluster]:
         idle = ["idle"] * len(nodes)
         slurm.wait_for("node", lambda: slurm.run(*state).split() == idle, PATIENCE)
 
-    with cluster.running(len(nodes), files, start, SLURM_TIME_FORMAT="%s") as slurm:
+    with cluster.running(files, start, SLURM_TIME_FORMAT="%s") as slurm:
         yield slurm
 
 

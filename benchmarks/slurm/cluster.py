@@ -55,12 +55,12 @@ SlurmdLogFile={folder}/slurmd.log
 SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=0,defer_batch
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-Licenses={licences}
+Licenses=houdini:3
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={slurmdbd}
 AccountingStoragePass={folder}/munge.socket
-NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs=6 State=UNKNOWN
 PartitionName=night Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 """
 SLURMDBD_CONF = """
@@ -101,7 +101,6 @@ class Cluster:
 
     folder: Path
     environment: Mapping[str, str]
-    processors: int
     daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def run(self, *command: str, check: bool = True, cwd: Path | None = None) -> str:
@@ -192,7 +191,6 @@ def host_name() -> str:
 
 @contextmanager
 def running(
-    processors: int,
     files: Callable[[dict[str, object]], Mapping[str, str]],
     start: Callable[[Cluster], None],
     **environment: str,
@@ -201,7 +199,6 @@ def running(
 
     Parameters
     ----------
-    processors : int
     files : callable
         Returns the configuration files by name, from the values ``folder``, ``user``, ``host`` and
         ``slurmctld`` (a free port).
@@ -227,7 +224,7 @@ def running(
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o400)
     environment |= {"PATH": _search_path(), "SLURM_CONF": str(folder / "slurm.conf")}
-    slurm = Cluster(folder, {**os.environ, **environment}, processors)
+    slurm = Cluster(folder, {**os.environ, **environment})
     try:
         try:
             slurm.start(
@@ -255,16 +252,15 @@ def start_controller(slurm: Cluster) -> None:
 
 
 @contextmanager
-def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     """Run a Slurm of one node with accounting; it is stopped at the end."""
     ports = dict(zip(("slurmd", "slurmdbd", "mariadb"), free_ports(3), strict=True))
-    own = {"licences": licences, "processors": processors, **ports}
 
     def files(values: dict[str, object]) -> dict[str, str]:
         texts = {"slurm.conf": SHARED_CONF + SLURM_CONF, "slurmdbd.conf": SLURMDBD_CONF}
-        return {name: text.lstrip().format(**values, **own) for name, text in texts.items()}
+        return {name: text.lstrip().format(**values, **ports) for name, text in texts.items()}
 
-    with running(processors, files, partial(_start, port=ports["mariadb"])) as slurm:
+    with running(files, partial(_start, port=ports["mariadb"])) as slurm:
         yield slurm
 
 
