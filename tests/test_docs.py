@@ -6,23 +6,15 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
 from copy import deepcopy
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 from builders.cli import ROOT, Ran, process, scripted
 from nbclient import NotebookClient
-from typer.main import get_command
-
-from schedopt.cli import app
-from schedopt.solvers.result import Document
-from schedopt.sweep.rows import BenchRow
-from schedopt.verbs.explain import everything
 
 DOCS = ROOT / "docs"
 PAGES = sorted(  # those that are written by hand
@@ -96,57 +88,19 @@ def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: P
         assert re.search(rf'\b"?{word}"?:', index), word
 
 
-@pytest.fixture(scope="module")
-def reference() -> dict[str, str]:
-    """Return the pages that `make docs` writes from the code, by name, as a clone holds them."""
-    return {path.stem: path.read_text("utf-8") for path in (DOCS / "_reference").glob("*.md")}
+PRINTED = """
+import sys
+sys.path.insert(0, "docs")
+import json, reference
+print(json.dumps({name: page() for name, page in reference.PAGES.items()}))
+"""
 
 
-def options_of(group: Any, before: str = "schedopt") -> Iterator[tuple[str, list[str]]]:
-    """Yield each verb with its flags."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from options_of(command, f"{before} {name}")
-        else:
-            yield f"{before} {name}", [flag for option in command.params for flag in option.opts]
-
-
-def test_every_verb_and_option_stands_in_the_reference(reference: dict[str, str]) -> None:
-    found = list(options_of(get_command(app)))
-    for verb, flags in found:
-        section = reference["command-line"].split(f"## {verb}\n")[1].split("\n## ")[0]
-        for flag in flags:
-            assert f"`{flag}`" in section or f"`{flag.upper()}`" in section, (verb, flag)
-
-
-def test_every_name_that_list_lists_stands_in_the_reference(reference: dict[str, str]) -> None:
-    pages = {"side constraint": "constraints", "policy": "policies"}
-    for entry in everything():
-        text = reference[pages.get(entry.what, f"{entry.what}s")]
-        assert entry.name in text
-        assert all(f"`{option['name']}`" in text for option in entry.options), entry
-        if entry.what == "policy":
-            assert entry.source in text.replace("&lt;", "<")
-
-
-@pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
-def test_every_field_is_in_the_reference(problem: str, reference: dict[str, str]) -> None:
-    """The fields are those of the published schema, which is made apart from these pages."""
-    schema = json.loads((ROOT / "instances" / problem / "schema.json").read_text())
-    instance = reference["formats"].split(f"## An instance of {problem}\n")[1]
-    instance = instance.split("\n## An instance of")[0]
-    for name, definition in schema["$defs"].items():
-        properties = definition.get("properties", {})
-        kind = next(iter(properties.get("kind", {}).get("enum", [])), None)
-        text = instance + reference["constraints"]
-        if f"## {kind}\n" in text:
-            text = reference["constraints"].split(f"## {kind}\n")[1].split("\n## ")[0]
-        for key in properties.keys() - {"problem", "kind"}:
-            assert f"| `{key}` |" in text, (name, key)
-    for key in Document.__struct_fields__:
-        assert f"| `{key}` |" in reference["formats"].split("## A result\n")[1]
-    for key in BenchRow.__struct_fields__:
-        assert f"| `{key}` |" in reference["formats"].split("## A row of a bench\n")[1]
+def test_reference_is_what_make_docs_writes() -> None:
+    pages = json.loads(run(sys.executable, "-c", PRINTED, directory=ROOT).stdout)
+    for name, text in pages.items():
+        written = (DOCS / "_reference" / f"{name}.md").read_text(encoding="utf-8")
+        assert text == written, f"docs/_reference/{name}.md: run make docs"
 
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

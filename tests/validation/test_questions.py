@@ -24,15 +24,6 @@ def document(forged: dict[str, Any]) -> Document:
     return msgspec.convert(forged, Document)
 
 
-def as_another(result: Any, formulation: str, **changes: Any) -> Document:
-    """Return a result in the name of another formulation, its question forged along."""
-    forged = told(result) | {"formulation": formulation, "certificate": msgspec.UNSET} | changes
-    forged = {key: value for key, value in forged.items() if value is not msgspec.UNSET}
-    if "question" in forged:
-        forged["question"]["formulation"] = formulation
-    return document(forged)
-
-
 def test_result_states_its_question() -> None:
     night = schedopt.example("two-shots")
     rule = schedopt.Forbid(jobs=("a",), name="not a")
@@ -46,36 +37,6 @@ def test_result_states_its_question() -> None:
     assert policy["instance"] == question["instance"]
 
 
-@pytest.mark.parametrize(
-    ("example", "own", "another"),
-    [
-        ("two-shots", "selection", "schedule"),
-        ("two-shots", "selection", "season"),
-        ("fig8", "rectangles", "partition"),
-        ("fig8", "partition", "rectangles"),
-        ("fig8", "partition", "allocation"),
-        ("twins", "allocation", "selection"),
-    ],
-)
-def test_check_refuses_an_answer_to_another_formulation(
-    example: str, own: str, another: str
-) -> None:
-    instance = schedopt.example(example)
-    result = schedopt.solve(instance, formulation=own, threads=1, time_limit=5)
-    with pytest.raises(InputError):
-        schedopt.check(instance, as_another(result, another))
-
-
-def test_check_without_a_question_judges_options() -> None:
-    instance = schedopt.example("predictions")
-    right = told(schedopt.solve(instance, formulation="schedule"))
-    del right["question"]
-    assert schedopt.check(instance, document(right)).ok
-    other = right | {"options": right["options"] | {"fill": 0.5}}
-    report = schedopt.check(instance, document(other))
-    assert report.violations == ["question: no option of schedule is 'fill'"]
-
-
 def test_check_refutes_a_wrong_bound() -> None:
     queue = schedopt.load("example:small")
     forged = told(schedopt.solve(queue))
@@ -83,18 +44,6 @@ def test_check_refutes_a_wrong_bound() -> None:
     forged["gap"] = 0.5
     report = schedopt.check(queue, document(forged))
     assert any("best threshold" in what for what in report.violations)
-
-
-def test_check_refuses_proportions_under_a_rule() -> None:
-    instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 3000})
-    result = schedopt.solve(instance)
-    rule = schedopt.Shares(jobs=(instance.jobs[0].name,), at_most=0.01)
-    ruled = msgspec.structs.replace(instance, constraints=(rule,))
-    forged = told(result)
-    forged["question"]["instance"] = json.loads(msgspec.json.encode(identity(ruled)))
-    forged["question"]["constraints"] = [json.loads(msgspec.json.encode(rule))]
-    report = schedopt.check(ruled, document(forged))
-    assert not report.whole
 
 
 def test_check_strict_refuses_differences_from_the_file(tmp_path: Path) -> None:
@@ -119,17 +68,6 @@ def test_check_reports_another_instance_of_the_name() -> None:
     assert "another instance of this name" in report.differences[0]
 
 
-def test_check_refuses_options_beside_the_question() -> None:
-    night = schedopt.example("two-shots")
-    forged = told(schedopt.solve(night, options={"fill": 2}))
-    forged["question"]["options"] = {}
-    assert "question: fill=None" in schedopt.check(night, document(forged)).violations[0]
-    schedule = told(schedopt.solve(schedopt.example("predictions"), formulation="schedule"))
-    schedule["question"]["options"] = schedule["options"] = {"fill": 2.0}
-    found = schedopt.check(schedopt.example("predictions"), document(schedule)).violations
-    assert "no option of schedule" in found[0]
-
-
 def test_check_refuses_a_bound_of_a_policy() -> None:
     packing = schedopt.example("fig8")
     hybrid = told(schedopt.evaluate(packing, "heuristic-epoch"))
@@ -147,15 +85,6 @@ def test_check_reports_a_fixed_order() -> None:
     report = schedopt.check(twins, schedopt.solve(twins, options={"order": order}))
     assert report.whole
     assert report.settings == [f"order={order}"]
-
-
-def test_check_refuses_other_widths() -> None:
-    packing = schedopt.load("example:three-wide")
-    forged = told(schedopt.solve(packing, formulation="rectangles", threads=1))
-    widths = {piece["nodes"] for piece in forged["solution"]["rectangles"].values()}
-    assert any(width.bit_count() > 1 and width < packing.nodes for width in widths)
-    forged["options"]["widths"] = forged["question"]["options"]["widths"] = "powers-of-two"
-    assert "powers of two are required" in schedopt.check(packing, document(forged)).violations[0]
 
 
 def test_check_strict_needs_a_question(tmp_path: Path) -> None:
