@@ -15,11 +15,8 @@ from schedopt.policies.hesrpt.simulator import (
     Jobs,
     ShareFunction,
     StalledError,
-    equi_times,
     hesrpt_shares,
-    hesrpt_times,
     simulate,
-    srpt_times,
 )
 from schedopt.policies.registry import (
     NotApplicableError,
@@ -31,9 +28,6 @@ from schedopt.policies.registry import (
 from schedopt.solvers.hesrpt.direct import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
-MANY = 1_000
-"""Number of jobs beyond which closed forms are used if they exist: epochs would fill files."""
-Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 
 def share_policy(
@@ -42,7 +36,6 @@ def share_policy(
     source: str,
     summary: str,
     options: Mapping[str, Option] | None = None,
-    times: Times | None = None,
     setting: Callable[[Instance], dict[str, float]] | None = None,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a share function ``shares(instance, jobs, left)`` as a policy.
@@ -55,20 +48,12 @@ def share_policy(
     name, source, summary : str
     options : mapping of str to Option
         Options of the share function, which receives them as keywords.
-    times : callable, optional
-        ``times(sizes, p, servers)`` returns completion times and the logarithms of the constant
-        proportions of the shares, for one speedup k^p.
     setting : callable, optional
         ``setting(instance)`` returns values of options that were not given, once for a run.
     """
 
     def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
         def run(instance: Instance, **given: float) -> Allocated:
-            p = instance.power
-            early = not instance.arrivals.any()
-            if times and p is not None and early and len(instance.jobs) > MANY and not given:
-                return _allocation(instance, times(instance.sizes, p, float(instance.servers)))
-
             own = is_own("hesrpt", name)
             options = given if given or setting is None else setting(instance)
 
@@ -101,14 +86,6 @@ def allocation_under(instance: Instance, shares: ShareFunction) -> Allocated:
         raise NotApplicableError(str(error)) from None
 
 
-def _allocation(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated:
-    """Return the allocation of a simulation."""
-    completion, logs = outcome
-    names = [job.name for job in instance.jobs]
-    proportions = dict(zip(names, logs.tolist(), strict=True))
-    return allocated(instance, completion, [], proportions=proportions)
-
-
 @share_policy(
     "hesrpt",
     source=f"{PAPER}, Theorem 7",
@@ -120,7 +97,6 @@ def _allocation(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated
             lambda v: is_number(v) and 0 < v <= 1,
         )
     },
-    times=hesrpt_times,
 )
 def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None) -> Floats:
     """Return (i/m)^c - ((i-1)/m)^c for the i-th largest of m jobs, with c = 1/(1-p)."""
@@ -151,7 +127,6 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     "srpt",
     source=f"{PAPER}, section 4.2",
     summary="all servers to the job that would complete first on them",
-    times=srpt_times,
 )
 def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """Return all servers for the job with the least x/s(N): the shortest if speedups are equal."""
@@ -165,7 +140,6 @@ def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     "equi",
     source=f"{PAPER}, section 4.2",
     summary="the same share to each job",
-    times=equi_times,
 )
 def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """Return 1/m for each of m jobs."""

@@ -1,7 +1,7 @@
-"""Completion times under share policies, by exact simulation and in closed form.
+"""Completion times under share policies by exact simulation, and the formulas of heSRPT.
 
-In the simulation shares change when a job completes or arrives. The closed forms are for one
-speedup k^p of all jobs, without arrivals.
+In the simulation shares change when a job completes or arrives. The formulas are for one speedup
+k^p of all jobs, without arrivals.
 """
 
 from collections.abc import Callable
@@ -81,10 +81,6 @@ def _next_event(now: float, need: float, until: float) -> tuple[float, float]:
     return now + need, need
 
 
-NOTHING = 50.0
-"""Difference of log rates beyond which the smaller rate vanishes in floating point."""
-
-
 def hesrpt_shares(count: int, p: float) -> Floats:
     """Return the shares of heSRPT for jobs in increasing order of remaining size, shape (m,).
 
@@ -113,61 +109,3 @@ def hesrpt_total(sizes: Floats, p: float, servers: float) -> float:
     with np.errstate(divide="ignore"):
         coefficient = k * (-np.expm1(np.log1p(-1.0 / k) / (1.0 - p))) ** (1.0 - p)
     return float((x * coefficient).sum() / servers**p)
-
-
-def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return heSRPT's completion times and the logarithms of its proportions, each of shape (M,).
-
-    Job k in decreasing order of size runs at a rate proportional to u_k^p, u_k = k^c - (k-1)^c.
-    With y_k = x_k/(-expm1(c log1p(-1/k)))^p, the epoch of k jobs lasts (y_k - y_{k+1} (k/(k+1))^(c
-    p)) / s(N).
-    """
-    rising = np.argsort(sizes, kind="stable")
-    order = rising[::-1]  # of equal sizes the first completes first
-    x = sizes[order]
-    k = np.arange(1.0, len(x) + 1)
-    completion, logs = np.empty(len(x)), np.empty(len(x))
-    if p == 1.0:
-        completion[order] = np.cumsum(x[::-1])[::-1] / servers
-        logs[order] = k * NOTHING
-        return completion, logs
-    c = 1.0 / (1.0 - p)
-    with np.errstate(divide="ignore"):
-        part = np.log1p(-1.0 / k)
-    own = np.expm1(c * part)
-    np.negative(own, out=own)  # in place: fresh memory takes longer than what is done to it
-    x /= own**p
-    part *= c * p
-    np.exp(part, out=part)
-    part[1:] *= x[1:]
-    x[:-1] -= part[1:]
-    np.cumsum(x[::-1], out=part)
-    part /= servers**p
-    completion[rising] = part
-    np.log(k, out=k)
-    k *= c
-    k += np.log(own, out=own)
-    logs[order] = k
-    return completion, logs
-
-
-def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return EQUI's completion times and the logarithms of its proportions, each of shape (M,).
-
-    With m jobs left each does (N/m)^p work per unit of time.
-    """
-    order = np.argsort(sizes, kind="stable")
-    x = sizes[order]
-    jobs = np.arange(len(x), 0, -1.0)
-    completion = np.empty(len(x))
-    completion[order] = np.cumsum(np.diff(x, prepend=0.0) * (jobs / servers) ** p)
-    return completion, np.zeros(len(x))
-
-
-def srpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return SRPT's completion times, and logarithms of proportions that are equivalent to it."""
-    order = np.argsort(sizes, kind="stable")
-    completion, logs = np.empty(len(sizes)), np.empty(len(sizes))
-    completion[order] = np.cumsum(sizes[order]) / servers**p
-    logs[order] = np.arange(len(sizes), 0, -1.0) * NOTHING / p
-    return completion, logs

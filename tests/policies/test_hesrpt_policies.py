@@ -14,11 +14,8 @@ import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.instances.hesrpt.speedups import Whole
 from schedopt.policies.hesrpt.simulator import (
-    equi_times,
     hesrpt_shares,
-    hesrpt_times,
     hesrpt_total,
-    srpt_times,
 )
 from schedopt.policies.registry import NotApplicableError, registered
 
@@ -26,18 +23,13 @@ POLICIES = registered("hesrpt")
 KINDS = (Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3))))
 
 
-@tried(1000, common())
-def test_hesrpt_closed_forms_equal_the_simulator(instance: Instance) -> None:
+@tried(200, common())
+def test_hesrpt_formula_of_the_total_equals_the_simulator(instance: Instance) -> None:
     speedup = instance.speedup
     assert isinstance(speedup, Power)
-    given_ = (instance.sizes, speedup.p, float(instance.servers))
-    for name, times in (("hesrpt", hesrpt_times), ("equi", equi_times), ("srpt", srpt_times)):
-        result = POLICIES[name].run(instance)
-        played = np.array([result.completion[job.name] for job in instance.jobs])
-        completion, _ = times(*given_)
-        np.testing.assert_allclose(completion, played, rtol=1e-10)
     total = instance.objective_of(POLICIES["hesrpt"].run(instance))
-    assert hesrpt_total(*given_) == pytest.approx(total, rel=1e-10)
+    formula = hesrpt_total(instance.sizes, speedup.p, float(instance.servers))
+    assert formula == pytest.approx(total, rel=1e-10)
 
 
 @given(st.integers(1, 500), st.floats(0.01, 0.999))
@@ -163,14 +155,3 @@ def test_share_policies_wait_for_arrivals(jobs: list[tuple[int, int]], name: str
     result = schedopt.evaluate(instance, name)
     assert result.violations == ()
     assert result.checked
-
-
-def test_hesrpt_of_20000_jobs_in_closed_form() -> None:
-    instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 20_000})
-    best = schedopt.solve(instance)
-    assert best.proven and best.violations == ()
-    for name in ("hesrpt", "equi", "srpt"):
-        result = schedopt.evaluate(instance, name)
-        assert result.violations == () and not result.solution.epochs
-        if name == "hesrpt":
-            assert result.objective == pytest.approx(best.objective, rel=1e-10)

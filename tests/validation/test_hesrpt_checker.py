@@ -126,7 +126,7 @@ def test_check_allocation_judges_floors_from_the_arrival() -> None:
 def test_check_allocation_plays_proportions_back() -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
     many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})
-    result = schedopt.evaluate(many, "hesrpt").document()
+    result = schedopt.solve(many).document()
     assert "proportions" in result.solution and result.violations == ()
     logs = dict(result.solution["proportions"])
     first = result.solution["order"][0]
