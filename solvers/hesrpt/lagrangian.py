@@ -24,20 +24,20 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Order, Rules
-from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Power
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.order_search import OrderSearch
-from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
+from schedopt.solvers.hesrpt.speedup_kernels import POWER, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
 
 STEEPEST_POWER = 0.97
-"""Larger powers are replaced by tangents: the exponent -p/(1-p) would overflow."""
+"""Larger powers below 1 are not supported: the exponent -p/(1-p) would overflow."""
 LARGEST_PARALLEL_PART = 1.0 - 1e-8
-"""Larger parallel parts f count as 1, since 1/(1-f) would lose too many digits."""
+"""Larger parallel parts f below 1 are not supported: 1/(1-f) would lose too many digits."""
 LEAST_RENT = 1e-6
 """Least rent as a fraction of the highest, so that powers of rents stay finite."""
 ROUNDING = 1e-12
@@ -92,40 +92,14 @@ class LagrangianParams:
 DEFAULTS = LagrangianParams()
 
 
-def upper_envelope(c: Curves) -> Curves:
-    """Return speedups that are at least the given ones and whose sums do not overflow."""
-    steep = (c.kinds == POWER) & (c.pars > STEEPEST_POWER) & (c.pars < 1.0)
-    steep |= (c.kinds == AMDAHL) & (c.pars > LARGEST_PARALLEL_PART) & (c.pars < 1.0)
-    if not steep.any():
-        return c
-    kinds, firsts, lasts = c.kinds.copy(), c.firsts.copy(), c.lasts.copy()
-    xs, ys = list(c.xs), list(c.ys)
-    for j in np.flatnonzero(steep):
-        k, s = _tangents(int(c.kinds[j]), float(c.pars[j]), c.servers)
-        kinds[j], firsts[j], lasts[j] = TABLE, len(xs), len(xs) + len(k)
-        xs.extend(k)
-        ys.extend(s)
-    return c._replace(kinds=kinds, firsts=firsts, lasts=lasts, xs=np.array(xs), ys=np.array(ys))
-
-
-def _tangents(kind: int, par: float, servers: float, count: int = 256) -> tuple[Floats, Floats]:
-    """Return the intersections of ``count`` tangents of a speedup: a table that is nowhere lower.
-
-    The first line of a power is so steep that the curve exceeds it only near zero servers.
-    """
-    corners, values = np.array([0.0, servers]), np.array([0.0, servers * (1.0 + 1e-6)])
-    if kind == AMDAHL:  # k/f
-        values[1] = servers / par * (1.0 + 1e-12)
-    elif par < 1.0 - 1e-9:
-        k = servers * np.exp(np.linspace(-16.0, 0.0, count))
-        s = k**par
-        starts = np.append(0.0, (1.0 - par) * s)  # values of the tangents at zero servers
-        slopes = np.append(1e8, par * s / k)
-        meet = np.diff(starts) / -np.diff(slopes)
-        corners = np.concatenate([[0.0], meet, [servers]])
-        lines = starts[1:] + slopes[1:] * meet
-        values = np.concatenate([[0.0], lines, [s[-1]]]) * (1.0 + 1e-12)
-    return corners, values
+def is_steep(instance: Instance) -> bool:
+    """Return True if sums over cells would overflow or cancel for some speedup below linear."""
+    return any(
+        STEEPEST_POWER < of.p < 1.0
+        if isinstance(of, Power)
+        else isinstance(of, Amdahl) and LARGEST_PARALLEL_PART < of.parallel < 1.0
+        for of in instance.speedups
+    )
 
 
 class LagrangianBound:
@@ -163,7 +137,7 @@ class LagrangianBound:
         self.servers = np.append(curves.servers, curves.team_mosts[capped])
         mosts = np.minimum(curves.mosts, self.servers[self.payers])
         curves = curves._replace(mosts=np.maximum(mosts, curves.leasts))
-        self.curves, self.sizes, self.costs = upper_envelope(curves), sizes, costs
+        self.curves, self.sizes, self.costs = curves, sizes, costs
         powers = self.curves.kinds == POWER
         powers &= self.curves.pars < 1.0
         self._powers, rows = np.unique(self.curves.pars[powers], return_inverse=True)

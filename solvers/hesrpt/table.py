@@ -54,8 +54,10 @@ class LagrangianEngine(Engine[Allocation]):
 
     def accepts(self, model: Allocation) -> bool:
         """Return True for flow times without arrivals and without a given order."""
+        from schedopt.solvers.hesrpt.lagrangian import is_steep
+
         whole = bounds_of(model.rules, len(model.instance.jobs)).whole
-        free = not (model.given or model.instance.arrivals.any())
+        free = not (model.given or model.instance.arrivals.any() or is_steep(model.instance))
         return _counts_flow_times(model) and free and whole
 
     def worth_trying(self, model: Allocation, limits: Limits) -> bool:
