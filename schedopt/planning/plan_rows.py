@@ -26,7 +26,7 @@ from schedopt.instances.dssp import (
     one_night,
 )
 from schedopt.instances.dssp.machine import in_order
-from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factors
+from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import BILL, hidden, twins_of
 from schedopt.planning.moments import ON_TIME, clock
@@ -39,7 +39,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedopt.instances.dssp.planned import Floats, Ints
+    from schedopt.instances.dssp.planned import Ints
 
 Chosen = Selected | SelectedNights
 Run = Result[Scheduled | ScheduledNights]
@@ -115,13 +115,12 @@ def dispatch_result(
     if most is not None and len(instance.tasks.lengths) > most:
         return None
     earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
-    seed = result.seed if "risk" in result.options else None
     for alone, night in _each_night(instance, result, chosen):
         if not night.selected and isinstance(chosen, SelectedNights):
             schedules.append(_empty_schedule(chosen.capacity))
             continue
         filled = chosen.capacity / instance.capacity()
-        name, schedule = _best(alone, night.selected, filled, seed)
+        name, schedule = _best(alone, night.selected, filled)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -185,18 +184,15 @@ def _empty_schedule(capacity: float) -> Scheduled:
     )
 
 
-def _best(
-    night: Instance, names: Sequence[str], fill: float, seed: int | None
-) -> tuple[str, Scheduled]:
-    """Return the best dispatcher for some jobs, and its schedule."""
+def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
+    """Return the best built-in deterministic dispatcher for some jobs, and its schedule."""
     from schedopt.policies.dssp.dispatch import schedule_of
-    from schedopt.policies.dssp.dispatchers import positions, simulate_dispatcher
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulate_dispatcher
+    from schedopt.policies.registry import is_own
 
     jobs = positions(night, list(names))
-    if seed is not None:
-        name = steadiest_dispatcher(night, jobs, seed)
-        return name, schedule_of(night, jobs, simulate_dispatcher(night, name, jobs), fill)
-    ran = {name: simulate_dispatcher(night, name, jobs) for name in compared_dispatchers()}
+    compared = [name for name in KEYS if name not in DRAWN and is_own("dssp", name)]
+    ran = {name: simulate_dispatcher(night, name, jobs) for name in compared}
     best = max(ran, key=lambda name: _score(night, jobs, ran[name].completion))
     return best, schedule_of(night, jobs, ran[best], fill)
 
@@ -350,60 +346,28 @@ def jobs_in_time(
     schedule: Scheduled,
     policy: str,
     seed: int,
-    drawn: Ints | None = None,
     *,
     draws: int = 400,  # most scenarios
+    most_tasks: int = 5_000,  # with more tasks there are fewer scenarios, down to an eighth
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Simulate a schedule in scenarios; return its jobs, and which are on time in each scenario.
 
-    ``policy`` is the policy of the schedule, such as ``selection+lcpf``. The scenarios are
-    ``drawn``, or drawn from ``seed``.
+    ``policy`` is the policy of the schedule, such as ``selection+lcpf``.
     """
+    from schedopt.policies.dssp.dispatch import simulate
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
     from schedopt.solvers.dssp.schedule.solving import starts_of_tasks
 
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
-    if drawn is None:
-        drawn = factors(night, seed, RUNNING, _count(night, draws))
+    tasks = max(1, len(night.tasks.lengths))
+    count = max(draws // 8, min(draws, draws * most_tasks // tasks))
+    drawn = factors(night, seed, RUNNING, count)
     dispatcher = policy.rpartition("+")[2]
     is_replayable = dispatcher in KEYS and dispatcher not in DRAWN
     keys = KEYS[dispatcher](night) if is_replayable else starts_of_tasks(night, schedule)
-    return jobs, _in_time(night, jobs, keys, drawn)
-
-
-def compared_dispatchers() -> list[str]:
-    """Return the names of the built-in dispatchers that are deterministic."""
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
-    from schedopt.policies.registry import is_own
-
-    return [name for name in KEYS if name not in DRAWN and is_own("dssp", name)]
-
-
-def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int, draws: int = 24) -> str:
-    """Return the dispatcher with the highest mean reward over a few scenarios."""
-    from schedopt.policies.dssp.dispatchers import KEYS
-
-    drawn = factors(night, seed, DECIDING, _count(night, draws))
-    worth = {
-        name: float((_in_time(night, jobs, KEYS[name](night), drawn) @ night.rewards[jobs]).sum())
-        for name in compared_dispatchers()
-    }
-    return max(worth, key=worth.__getitem__)
-
-
-def _count(night: Instance, draws: int, most_tasks: int = 5_000) -> int:
-    """Return the number of scenarios to run: fewer, down to an eighth, if there are more tasks."""
-    tasks = max(1, len(night.tasks.lengths))
-    return max(draws // 8, min(draws, draws * most_tasks // tasks))
-
-
-def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
-    """Return, for each scenario, which jobs a dispatcher with planned keys completes on time."""
-    from schedopt.policies.dssp.dispatch import simulate
-
     in_time = np.zeros((len(drawn), len(jobs)), dtype=np.bool_)
     for done, factor in zip(in_time, drawn / MILLION, strict=True):
         lengths = night.tasks.lengths * factor[night.tasks.job_of]
         ends = simulate(night, jobs, keys=keys, lengths=lengths).completion[jobs]
         done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
-    return in_time
+    return jobs, in_time
