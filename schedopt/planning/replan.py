@@ -294,11 +294,8 @@ class _Replanner:
             left = [place for stages in parts for stage in stages for place in stage]
             if left and all(place in was and was[place].start >= rest.at for place in left):
                 ahead[name] = [was[place].start for place in left]
-        kept = rest.from_night(ahead, was)
-        found = [
-            schedule for schedule in (kept, self._dispatched(rest, planned, ahead)) if schedule
-        ]
-        feasible = [schedule for schedule in found if not violations_of(night, schedule)]
+        both = rest.from_night(ahead, was), self._dispatched(rest, planned, ahead)
+        feasible = [schedule for schedule in both if not violations_of(night, schedule)]
         return max(feasible, key=partial(objective_values, night), default=None)
 
     def _dispatched(
