@@ -259,10 +259,6 @@ def expect_plan_files(
     out.expect_template(template, outputs)
     out.expect_writable(farm, out.DOCUMENTS, read)
     out.expect_writable(report, (".html",), read)
-    several = [path for path in (*outputs, farm, report) if path is not None]
-    for path in several:
-        if sum(path.absolute() == other.absolute() for other in several) > 1:
-            raise InputError("files of different names", found=f"{path.name} twice", file=str(path))
 
 
 @verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")

@@ -122,7 +122,6 @@ def test_plan_has_a_flag_and_a_keyword_for_each_table_option() -> None:
         (["--reward", "priority:urgent=1"], "column 'priority': found"),
         (["--risk", "often"], "--risk: found 'often'"),
         (["-o", "gone/plan.csv"], "expected a folder that exists"),
-        (["-o", "plan.csv", "-o", "plan.csv"], "found plan.csv twice"),
         (["-o", "plan.xlsx"], "a name ending in .json, .json.gz, .csv, .parquet, .sh, .png"),
     ],
     ids=lambda words: "" if isinstance(words, str) else " ".join(words),
