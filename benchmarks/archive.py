@@ -13,9 +13,8 @@ from datetime import UTC, datetime
 
 from msgspec import UNSET, structs
 
-from schedopt.archive import entries
-from schedopt.archive.entries import Entry, asking
-from schedopt.archive.judging import NEEDS_NONE
+from schedopt import archive
+from schedopt.archive import NEEDS_NONE, Entry, asking
 from schedopt.instances import packed
 from schedopt.instances.examples import groups, packed_group
 from schedopt.instances.files import encode, write_bytes
@@ -34,7 +33,7 @@ def improve(group: str) -> None:
     """Solve the entries of a group that are not certified optima, and keep better results."""
     path = packed_group(group)
     files = {name: packed.read(path, name) for name in packed.names(path)}
-    recorded = {entry.name: entry for entry in entries.entries(group)}
+    recorded = {entry.name: entry for entry in archive.entries(group)}
     try:
         for name, entry in recorded.items():
             if entry.status == "proven" and (entry.certificate or entry.confirmed_by):
@@ -54,7 +53,7 @@ def improve(group: str) -> None:
 
 def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
     """Solve an instance again; return its entry and result if the solution or bound improved."""
-    instance, known = entries.instance_of_entry(group, entry), entries.document(group, entry)
+    instance, known = archive.instance_of_entry(group, entry), archive.document(group, entry)
     options = asking(entry.problem, entry.formulation, entry.options)
     result = solve(
         instance,
@@ -80,7 +79,7 @@ def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
     if not report.whole:
         raise AssertionError(f"{entry.name}: {[*report.violations, *report.unjudged]}")
     today = datetime.now(UTC).date().isoformat()
-    provenance = entries.Provenance(by=str(result.solver), date=today, version=result.version)
+    provenance = archive.Provenance(by=str(result.solver), date=today, version=result.version)
     text = encode(joined)
     kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
     improved = structs.replace(
@@ -100,8 +99,8 @@ def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
 def second_engine(group: str, entry: Entry) -> str:
     """Return the name of a second engine that proves the same optimum, or an empty text."""
     kind = problem(entry.problem).formulation(entry.formulation)
-    model = kind(entries.instance_of_entry(group, entry), **entry.options)
-    known = result_of(entries.document(group, entry))
+    model = kind(archive.instance_of_entry(group, entry), **entry.options)
+    known = result_of(archive.document(group, entry))
     other = portfolio.confirm(model, known, Limits(time_limit=SECONDS, threads=1))
     if other is None or not other.proven:
         return ""

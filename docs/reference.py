@@ -141,7 +141,7 @@ def heading(record: Any) -> str:
 
 def formats() -> str:
     """Every file format, field by field."""
-    from schedopt.archive.entries import Entry, Group, Origin, Provenance
+    from schedopt.archive import Entry, Group, Origin, Provenance
     from schedopt.instances.files import instance_type
     from schedopt.instances.schema import parse_docstring
     from schedopt.problems import problems

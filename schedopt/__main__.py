@@ -1,6 +1,5 @@
 """The command line, ``schedopt`` or ``python -m schedopt``."""
 
-import gc
 import sys
 from contextlib import suppress
 from errno import ENOSPC
@@ -35,7 +34,6 @@ def _run() -> None:
     from schedopt.solvers.clock import compiling
 
     output.prepare()
-    gc.set_threshold(100_000, 20, 20)  # halves the time to read a large instance
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
     try:
         try:

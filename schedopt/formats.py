@@ -19,25 +19,16 @@ def number(value: float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def percent(
-    value: float | None,
-    *,
-    large: float = 1e4,  # a larger fraction is written as an inequality
-) -> str:
+def percent(value: float | None) -> str:
     """Return a fraction as a percentage with two decimals; small fractions have four.
 
-    A rounding error is ``0.00%``. A fraction above ``large`` is an inequality, since it is a gap to
-    an objective near 0.
+    A rounding error is ``0.00%``.
     """
     if value is None:
         return "unknown"
-    if abs(value) >= large:
-        return f"over {large:,.0%}" if value > 0 else f"below -{large:,.0%}"
-    if abs(value) >= 1e-4 or abs(value) <= ROUNDING:
-        return f"{value if abs(value) > ROUNDING else 0:.2%}"
-    if abs(value) >= 1e-6:
-        return f"{value:.4%}"
-    return "<0.0001%" if value > 0 else ">-0.0001%"
+    if abs(value) <= ROUNDING:
+        return "0.00%"
+    return f"{value:,.2%}" if abs(value) >= 1e-4 else f"{value:.4%}"
 
 
 def signed_percent(value: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -35,39 +36,15 @@ class Column:
     right: bool = True
 
 
-def text(title: str) -> Column:
-    """Return a left-aligned column of texts."""
-    return Column(title, right=False)
+# Kinds of columns, which are made from their titles.
 
-
-def number(title: str) -> Column:
-    """Return a column of numbers with six significant digits."""
-    return Column(title, formats.number)
-
-
-def count(title: str) -> Column:
-    """Return a column of whole numbers."""
-    return Column(title, "{:,}".format)
-
-
-def percent(title: str) -> Column:
-    """Return a column of fractions as percentages with two decimals."""
-    return Column(title, formats.percent)
-
-
-def share(title: str) -> Column:
-    """Return a column of shares as percentages with one decimal."""
-    return Column(title, "{:.1%}".format)
-
-
-def flag(title: str) -> Column:
-    """Return a column of yes and no."""
-    return Column(title, lambda value: "yes" if value else "no", right=False)
-
-
-def duration(title: str) -> Column:
-    """Return a column of seconds, each in h, min, s, ms or µs."""
-    return Column(title, formats.duration)
+text = partial(Column, right=False)
+number = partial(Column, write=formats.number)  # six significant digits
+count = partial(Column, write="{:,}".format)  # whole numbers
+percent = partial(Column, write=formats.percent)  # fractions, with two decimals
+share = partial(Column, write="{:.1%}".format)  # shares, with one decimal
+flag = partial(Column, write=lambda value: "yes" if value else "no", right=False)
+duration = partial(Column, write=formats.duration)  # seconds, each in h, min, s, ms or µs
 
 
 @dataclass(frozen=True)

@@ -49,12 +49,8 @@ def interval(
     counts = np.array([len(group) for group in groups], dtype=np.float64)
     sums = np.array([fsum(group) for group in groups])
     draw = np.random.Generator(np.random.PCG64(seed))
-    means = np.empty(resamples)
-    step = max(1, 5_000_000 // len(groups))  # limits memory
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        picked = draw.integers(len(groups), size=(count, len(groups)))
-        means[start : start + count] = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)
+    picked = draw.integers(len(groups), size=(resamples, len(groups)))
+    means = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

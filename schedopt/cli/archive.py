@@ -24,8 +24,8 @@ app.add_typer(archive, name="archive")
 @verb("schedopt archive list", of=archive, name="list")
 def list_(json: shared.Json = False) -> None:
     """List the groups, with the number of proven and open instances."""
+    from schedopt.archive import list_groups
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import list_groups
 
     groups = list_groups()
     out.deliver(groups, lambda: listings.archive_groups(groups), json=json)
@@ -42,8 +42,8 @@ def show(
 
     A file of a group is printed unchanged. An instance lists its files.
     """
+    from schedopt.archive import describe, read_file
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import describe, read_file
 
     text = read_file(name)
     if text is not None:
@@ -64,9 +64,9 @@ def verify(
 
     Exit status: 0 every entry holds, 1 an entry does not hold (its line says why), 2 bad input.
     """
+    from schedopt.archive import verify_entries
     from schedopt.terminal import listings
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.archive import verify_entries
 
     with bar("entries") as progress:
         verdicts = list(verify_entries(names or (), progress))

@@ -101,9 +101,9 @@ def bench(
     finally:  # the report is made even if the reader of the output has gone
         _say_some(failures, most=20)
         if report is not None:
-            from schedopt.report import bench_page
+            from schedopt.report.pages import write_bench
 
-            bench_page.write(rows, report, failures=failures)
+            write_bench(rows, report, failures=failures)
             out.say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], most=5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,9 +24,6 @@ REQUIRES = {".parquet": "polars", ".html": "matplotlib", ".png": "matplotlib"}
 """The package that writes a file, by its ending."""
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 PIPE = 128 + 13  # exit status if the reader of the output has gone, as of SIGPIPE
-
-_CONTROL = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
-"""Matches characters in UTF-8 that act on a terminal."""
 
 
 def status(result: Result) -> int:
@@ -61,9 +57,8 @@ def discard() -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print JSON, with control characters of terminals as JSON escapes."""
-    safe = _CONTROL.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
-    sys.stdout.buffer.write(safe)
+    """Print bytes, such as JSON."""
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 

@@ -233,10 +233,10 @@ def write_page(
     sections: tuple[Section, ...] = (),
 ) -> None:
     """Write the page of one result; ``run`` is the same result with times."""
-    from schedopt.report import result_page
+    from schedopt.report.pages import write_result
     from schedopt.verbs.plan_table import carried_out
 
     if run is None and result.solution is not None:
         run = carried_out(instance, result)
-    result_page.write(instance, result, report, run, sections)
+    write_result(instance, result, report, run, sections)
     out.say(f"wrote {report}: open it in a browser")

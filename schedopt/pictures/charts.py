@@ -29,9 +29,6 @@ def profiles(
     for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in curves if profile.problem == problem]
         axes.set_title(f"{problem}: {count_of(mine[0].instances, 'instance')}")
-        if mine[0].instances == 1:
-            _bars_of_one_instance(axes, mine)
-            continue
         finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
         far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
         most = min(farthest, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
@@ -45,14 +42,6 @@ def profiles(
         axes.set(xlim=(1, most), ylim=(0, 1.02))
         style.decorate(axes, x="ratio to the best", y="share of instances", legend="beside")
     return figure
-
-
-def _bars_of_one_instance(axes: Axes, curves: Sequence[PerformanceProfile]) -> None:
-    """Draw the distance of each contender from the best on one instance."""
-    scored = [one for one in reversed(curves) if one.ratios and isfinite(one.ratios[0])]
-    above = [100 * (one.ratios[0] - 1) for one in scored]
-    axes.barh([style.label(one.contender) for one in scored], above)
-    axes.set(xlim=(0, 1.05 * max([*above, 1.0])), xlabel="above the best, in %")
 
 
 def variations(rows: Sequence[Variation]) -> Figure:

@@ -1,16 +1,14 @@
 """The records of the problems, by name."""
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from schedopt.instances import naming  # not its names: a row may be called as one of them
 from schedopt.instances.files import PROBLEMS, module_path
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
-__all__ = ["Problem", "lazily", "problem", "problem_of", "problems"]
+__all__ = ["Problem", "problem", "problem_of", "problems"]
 
 
 @cache
@@ -30,14 +28,3 @@ def problem_of(instance: AnyInstance) -> Problem:
 def problems() -> list[Problem]:
     """Return the records of all problems, in the order in which they are listed."""
     return [problem(name) for name in PROBLEMS]
-
-
-def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__``, which imports names from the modules they live in."""
-
-    def imported(name: str) -> Any:
-        if name in homes:
-            return getattr(import_module(homes[name]), name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-
-    return imported

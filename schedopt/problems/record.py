@@ -207,44 +207,51 @@ class Problem(Generic[I]):
         """Return True if a policy's result and its reference solve the same problem."""
         return True
 
-    # How a result is shown and drawn: by ``to_tables`` and ``to_figure`` of the problem's folder.
+    # How a result is shown and drawn: by functions of ``to_tables`` and ``to_figure`` in the
+    # problem's folder, which have the names of these methods.
 
     def _own(self, module: str) -> Any:
         """Return a module of the problem's folder; None if there is none."""
         name = f"{module_path('problems', self.name)}.{module}"
         return import_module(name) if find_spec(name) else None
 
+    def _shown(self, function: str, default: Any, *given: Any) -> Any:
+        """Return what a function of ``to_tables`` returns; the default if there is none."""
+        own = getattr(self._own("to_tables"), function, None)
+        return own(*given) if own else default
+
     def measures(self, result: Result) -> dict[str, float]:
         """Return numbers beyond the objective, by name."""
-        return {}
+        measures: dict[str, float] = self._shown("measures", {}, result)
+        return measures
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of the machine of each group, by grouping."""
-        return {}
+        shares: Mapping[str, Mapping[str, float]] = self._shown("shares", {}, result)
+        return shares
 
     def done(self, instance: I, result: Result) -> str:
         """Return how many jobs complete on time, in words, or an empty text."""
-        return ""
+        return str(self._shown("done", "", instance, result))
 
     def lines(self, instance: I, result: Result) -> summary.Lines:
         """Return the lines that a terminal and a page print beside the objective."""
-        own = self._own("to_tables")
-        lines: summary.Lines = own.lines(instance, result) if own else ()
+        lines: summary.Lines = self._shown("lines", (), instance, result)
         return lines
 
     def caution(self, instance: I, result: Result, run: Any) -> str:
         """Return a warning about a plan as it is carried out, or an empty text."""
-        return ""
+        return str(self._shown("caution", "", instance, result, run))
 
     def tables(self, instance: I, result: Result) -> summary.Tables:
         """Return the tables of a result."""
-        own = self._own("to_tables")
-        tables: summary.Tables = own.tables(instance, result) if own else ()
+        tables: summary.Tables = self._shown("tables", (), instance, result)
         return tables
 
     def dropped(self, instance: I, result: Result) -> Table | None:
         """Return the table of jobs that are left out, with reasons."""
-        return None
+        dropped: Table | None = self._shown("dropped", None, instance, result)
+        return dropped
 
     # What is done with it.
 

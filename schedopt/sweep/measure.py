@@ -1,32 +1,145 @@
-"""The task of a sweep on one instance: the reference, and each policy."""
+"""The runs of a sweep, and the task on one instance: the reference, and each policy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from schedopt.instances.constraints import check_added
+from schedopt import __version__
+from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, printable
-from schedopt.instances.files import decode, encode, parse
+from schedopt.instances.errors import InputError, listing, printable, quote
+from schedopt.instances.files import decode, encode
+from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.policies.from_file import load
+from schedopt.policies import from_file
+from schedopt.policies.from_file import PolicyFile, load
 from schedopt.policies.registry import Policy
+from schedopt.problems import Problem, problem_of
 from schedopt.problems import problem as record_of
-from schedopt.problems import problem_of
 from schedopt.problems.record import ReferenceQuestion
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
-from schedopt.sweep.plan import PlannedRun, Sweep
 from schedopt.sweep.rows import NOTHING, BenchRow
-from schedopt.sweep.sources import Source
+from schedopt.sweep.sources import Contents, Source, SourceFacts
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.solve import solve
+
+# The plan.
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The work of a sweep on each instance."""
+
+    policies: Sequence[str] = ()  # names, of any problem; empty for all policies
+    seeds: tuple[int, ...] = (0,)  # of random policies; the others run once, with the first
+    options: Options = field(default_factory=dict)  # of policies and formulations that know them
+    constraints: tuple[Constraint, ...] = ()  # beyond the instances' own
+    time_limit: float | None = None  # seconds for each reference
+    certificate: bool = False  # whether the bounds of references are re-proved
+    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies, which are run
+    version: str = __version__  # which workers of a cluster must have
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One policy on one instance, which becomes a row."""
+
+    key: str  # a digest of everything that the row depends on, such as the instance's contents
+    policy: str
+    seed: int
+    options: Options  # of the policy and its reference
+
+
+@dataclass(frozen=True)
+class ProblemPlan:
+    """A sweep restricted to one problem."""
+
+    policies: tuple[Policy, ...]
+    options: Options
+
+
+def digest_of(*parts: object) -> str:
+    """Return a digest of everything that a row depends on, and of this version of schedopt."""
+    data = to_json([*parts, __version__], order="sorted")
+    return hashlib.sha256(data).hexdigest()[:20]
+
+
+def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPlan]:
+    """Return the policies and options of a sweep for each problem of its instances."""
+    for seed in sweep.seeds:
+        if not 0 <= seed < 2**31:
+            expected = "a whole number from 0 to 2^31 - 1"
+            raise InputError(expected, found=quote(seed), parameter="seeds")
+    chosen = _choose_policies(sweep.policies, problems)
+    known = {
+        problem: dict(record_of(problem).formulation().known_options)
+        | {key: option for policy in policies for key, option in policy.options.items()}
+        for problem, policies in chosen.items()
+    }
+    every = {key: option for of in known.values() for key, option in of.items()}
+    check_options(sweep.options, every, " or ".join(problems))
+    return {
+        problem: ProblemPlan(
+            policies=tuple(chosen[problem]),
+            options=check_options({k: v for k, v in sweep.options.items() if k in of}, of, problem),
+        )
+        for problem, of in known.items()
+    }
+
+
+def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str, list[Policy]]:
+    """Return the policies of each problem; `InputError` about a name that no problem knows."""
+    if not names:
+        return {problem: list(record_of(problem).policies().values()) for problem in problems}
+    chosen: dict[str, list[Policy]] = {problem: [] for problem in problems}
+    for name in dict.fromkeys(names):
+        errors = []
+        for problem, own in chosen.items():
+            try:
+                own.append(record_of(problem).policy(name))
+            except InputError as error:
+                errors.append(error)
+        if errors and len(errors) == len(problems):
+            raise errors[0]
+    for problem, own in chosen.items():
+        if not own:
+            known = listing(record_of(problem).policies())
+            raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
+    return chosen
+
+
+def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:
+    """Return the runs that an instance contributes: by policy, then seed."""
+    common = digest_of(
+        *(label, facts.digest, sweep.constraints, sweep.time_limit, sweep.seeds[0]),
+        sweep.certificate,
+    )
+    record = record_of(facts.problem)
+    planned: dict[str, PlannedRun] = {}
+    for policy in of.policies:
+        suits = ("", "beside" if facts.beside else "alone")
+        if not sweep.policies and policy.suits not in suits:
+            continue  # without names, only policies that suit the instance are run
+        formulation = record.measured_by(policy)
+        own: dict[str, Any] = {
+            k: v for k, v in of.options.items() if k in policy.options or k in formulation
+        }
+        texts = from_file.digests_of(policy.name, facts.problem)
+        for seed in sweep.seeds if policy.draws(own, facts.beside) else sweep.seeds[:1]:
+            key = digest_of(common, policy.name, seed, own, texts)
+            planned[key] = PlannedRun(key, policy.name, seed, own)
+    return tuple(planned.values())
+
+
+# The tasks.
 
 
 @dataclass(frozen=True)
@@ -38,8 +151,8 @@ class Task:
     runs: tuple[PlannedRun, ...]  # the rows that are wanted
     sweep: Sweep
 
-    def compute(self, rows: list[Any]) -> None:
-        """Solve each reference once, run the policies, and append a row for each run."""
+    def rows(self) -> Iterator[Any]:
+        """Solve each reference once, run the policies, and yield a row for each run."""
         for policies in self.sweep.policy_files:
             load(policies)
         source = self.source.with_contents()
@@ -52,23 +165,19 @@ class Task:
         for run in self.runs:
             policy = references.record.policy(run.policy, self.sweep.constraints)
             reference = references.find(policy, run)
+            options = {k: v for k, v in run.options.items() if k in policy.options}
+            rules = self.sweep.constraints
             try:
-                result = self._evaluate(run, policy, instance)
+                result = expect_whole(
+                    evaluate(
+                        instance, run.policy, options=options, seed=run.seed, constraints=rules
+                    )
+                )
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
                 result = references.without_solution("error", one_line(error))
-            rows.append(_row(self, run, result, reference))
-
-    def _evaluate(self, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
-        result = evaluate(
-            instance,
-            run.policy,
-            options={k: v for k, v in run.options.items() if k in policy.options},
-            seed=run.seed,
-            constraints=self.sweep.constraints,
-        )
-        return expect_whole(result)
+            yield _row(self, run, result, reference)
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +191,7 @@ def compute(task: Task) -> TaskOutcome:
     """Compute a task in this process; the outcome contains errors as text."""
     rows: list[Any] = []
     try:
-        task.compute(rows)
+        rows.extend(task.rows())  # keeps the rows before an error
     except Exception as error:  # noqa: BLE001  one instance must not end the others
         return TaskOutcome(rows=rows, why=one_line(error))
     return TaskOutcome(rows=rows)
@@ -108,7 +217,7 @@ class References:
 
     def __init__(self, instance: AnyInstance, source: Source, sweep: Sweep) -> None:
         self._instance, self._sweep = instance, sweep
-        self._best_known = source.best_known()
+        self._best_known = source.best_known if isinstance(source, Contents) else None
         self.record = problem_of(instance)
         self._solved: dict[bytes, Result] = {}
 
@@ -133,7 +242,6 @@ class References:
         try:
             if recorded := self._recorded_result(question):
                 return recorded
-            _warm(self.record.name)
             result = solve(
                 question.instance,
                 formulation=question.formulation,
@@ -177,21 +285,23 @@ class References:
         )
 
 
-@cache
-def _warm(problem: str) -> None:
-    """Solve a tiny instance, so that measured times do not include the loading of a solver."""
-    solve(parse(record_of(problem).tiny), many=True)
-
-
 def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> BenchRow:
     """Return the row of a run; a result that beats a proven bound is an alarm."""
+    record = record_of(result.problem)
     given_up = reference.solution_status == "none" and reference.termination != "not-applicable"
     notes = [result.message, reference.message if given_up else ""]
-    bounds = reference
-    if what := _alarm(result, reference):
-        notes.append(what)
-        result = with_alarm(result, what)
-        bounds = msgspec.structs.replace(reference, objective=None, bound=None)
+    gap = None
+    if not result.violations and record.comparable(result, reference):
+        what = ""
+        if result.confidence is msgspec.UNSET and reference.formulation:
+            near = getattr(record.formulation(reference.formulation), "tolerance", 0.0)
+            # of some formulations the tolerance is an option
+            what = alarm(result, reference, near if isinstance(near, float) else 1e-6)
+        if what:
+            notes.append(what)
+            result = with_alarm(result, what)
+        else:
+            gap = _gap(record, result, reference)
     return BenchRow(
         instance=result.instance,
         problem=result.problem,
@@ -201,7 +311,7 @@ def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Benc
         reference_bound=reference.bound,
         reference_proven=reference.proven,
         bound_checked=reference.bound_checked,
-        gap=shortfall(result, bounds),
+        gap=gap,
         seconds=result.seconds.solve,
         seed=run.seed,
         violations=result.violations,
@@ -217,35 +327,15 @@ def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Benc
         termination=result.termination,
         confidence=result.confidence or None,
         sampled=result.confidence is not msgspec.UNSET,
-        measures=record_of(result.problem).measures(result),
+        measures=record.measures(result),
     )
 
 
-def _alarm(
-    result: Result,
-    reference: Result,
-    *,
-    rounding: float = 1e-6,  # of formulations whose tolerance is an option
-) -> str:
-    """Return a message if a feasible solution beats a proven bound, else an empty text."""
-    record = record_of(result.problem)
-    sampled = result.confidence is not msgspec.UNSET
-    if result.violations or sampled or not reference.formulation:
-        return ""
-    if not record.comparable(result, reference):
-        return ""
-    near = getattr(record.formulation(reference.formulation), "tolerance", 0.0)
-    return alarm(result, reference, near if isinstance(near, float) else rounding)
-
-
-def shortfall(result: Result, reference: Result) -> float | None:
-    """Return the relative gap of a policy to its reference; None if they are not comparable."""
-    record = record_of(result.problem)
+def _gap(record: Problem, result: Result, reference: Result) -> float | None:
+    """Return the relative gap of a policy to its reference; None if either has no objective."""
     bounded = reference.formulation in record.from_bounds
     base = reference.bound if bounded else reference.objective
-    if result.objective is None or base is None or result.violations:
-        return None
-    if not record.comparable(result, reference):
+    if result.objective is None or base is None:
         return None
     short = base - result.objective if reference.sense == "maximize" else result.objective - base
     if abs(base) < NOTHING:

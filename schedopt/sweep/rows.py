@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -69,10 +68,8 @@ class Journal:
         rows = list(rows)
         if self._path is not None:
             try:
-                with self._path.open("ab", buffering=0) as file:
-                    lines = to_lines(rows)
-                    while lines:  # a disk that is nearly full may write a part of them
-                        lines = lines[file.write(lines) :]
+                with self._path.open("ab") as file:
+                    file.write(to_lines(rows))
             except OSError as error:
                 expected = "room to write; finished rows are safe, run again to continue"
                 raise InputError(expected, found=error.strerror, file=str(self._path)) from None
@@ -100,11 +97,10 @@ def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
     """Read rows of JSON lines; ``cut`` removes an unfinished last row from the file."""
     data = read_bytes(path)
     if cut and (rest := data[data.rfind(b"\n") + 1 :]):
-        common = min(len(rest), len(_BEGINNING))
-        if rest[:common] != _BEGINNING[:common] or path.stat().st_size != len(data):
+        if not (rest.startswith(_BEGINNING) or _BEGINNING.startswith(rest)):
             raise InputError("rows of a sweep", found=quote(rest), file=str(path))
         data = data[: -len(rest)]
-        os.truncate(path, len(data))
+        write_bytes(path, data)
     rows = []
     for number, line in enumerate(data.splitlines(), start=1):
         with at_place(f"row {number}", path):
@@ -211,16 +207,16 @@ def table(rows: Sequence[BenchRow], suffix: str) -> bytes:
     if suffix == LINES:
         return to_lines(rows)
     if suffix == ".csv":
-        names = BenchRow.__struct_fields__
-        cells = ([_cell(name, getattr(row, name)) for name in names] for row in rows)
+        names, encoded = BenchRow.__struct_fields__, (*AS_JSON, "violations")
+        records = map(structs.asdict, rows)
+        cells = (
+            [to_json(row[name]).decode() if name in encoded else row[name] for name in names]
+            for row in records
+        )
         return as_csv(names, cells).encode()
     buffer = BytesIO()
     to_frame(rows).write_parquet(buffer)
     return buffer.getvalue()
-
-
-def _cell(name: str, value: object) -> object:
-    return to_json(value).decode() if name in (*AS_JSON, "violations") else value
 
 
 def read_rows(path: str | Path) -> list[BenchRow]:

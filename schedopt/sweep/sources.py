@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from schedopt import __version__
 from schedopt.instances import files
@@ -38,10 +39,6 @@ class Source:
         """Return the source with the contents of its files, for a machine that cannot read them."""
         return self
 
-    def best_known(self) -> bytes | None:
-        """Return the document of the best known result; None if there is none."""
-        return None
-
     def facts(self) -> SourceFacts:
         """Return what planning needs."""
         raise NotImplementedError
@@ -61,17 +58,14 @@ class FileSource(Source):
         object.__setattr__(self, "label", str(self.path))
 
     def with_contents(self) -> Contents:
-        """Read the file, and the tables that it names."""
+        """Read the file, the tables that it names, and the best known result in the archive."""
         text = files.read_bytes(self.path)
         names, folder = companion_files(text, file=self.label), files.locate(self.path).parent
         others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
-        return Contents(self.label, text, others, self.best_known())
-
-    def best_known(self) -> bytes | None:
-        """Return the best known result of an instance of the archive."""
-        if not self.label.startswith(ARCHIVE_PREFIX):
-            return None
-        return read_result(self.label.removeprefix(ARCHIVE_PREFIX))
+        best = None
+        if self.label.startswith(ARCHIVE_PREFIX):
+            best = read_result(self.label.removeprefix(ARCHIVE_PREFIX))
+        return Contents(self.label, text, others, best)
 
     def facts(self) -> SourceFacts:
         """Return what planning needs."""
@@ -79,7 +73,7 @@ class FileSource(Source):
 
     def load(self) -> AnyInstance:
         """Read and decode the instance, strictly."""
-        return files.parse(files.read_bytes(self.path), file=self.label)
+        return self.with_contents().load()
 
 
 @dataclass(frozen=True)
@@ -89,11 +83,7 @@ class Contents(Source):
     label: str  # the path as given, perhaps of another machine
     text: bytes = field(repr=False)
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # those beside it
-    best: bytes | None = field(default=None, repr=False)
-
-    def best_known(self) -> bytes | None:
-        """Return the text of the best known result, or None if the source has none."""
-        return self.best
+    best_known: bytes | None = field(default=None, repr=False)  # the document of a result
 
     def facts(self) -> SourceFacts:
         """Return what planning needs; the digest is of all texts."""
@@ -123,7 +113,10 @@ class GeneratedSource(Source):
     options: Options = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        options = "".join(f",{key}={_text(value)}" for key, value in self.options.items())
+        texts = {
+            k: v if isinstance(v, str) else to_json(v).decode() for k, v in self.options.items()
+        }
+        options = "".join(f",{key}={value}" for key, value in texts.items())
         label = f"{self.family}/{self.generator},seed={self.seed}{options}"
         object.__setattr__(self, "label", label)
 
@@ -144,10 +137,6 @@ class GeneratedSource(Source):
         return drawn
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json(value).decode()
-
-
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     """Return the instance files among paths and in folders, each file once."""
     unique: dict[Path, None] = {}
@@ -163,11 +152,8 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
                 unique[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None
-        except InputError:  # is a ValueError
-            raise
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise InputError("a readable file", found=reason, file=str(path)) from None
+        except OSError as error:
+            raise InputError("a readable file", found=error.strerror, file=str(path)) from None
     if not unique:
         raise InputError("instance files, or folders that hold some", found="none")
     return list(unique)
@@ -213,10 +199,9 @@ def parse_seeds(
     most_seeds: int = 1_000_000,  # a larger range of seeds is taken for a mistake
 ) -> range:
     """Return the seeds of a text such as ``7`` or ``1-20``."""
-    first, dash, last = text.partition("-")
-    if not (first.isdecimal() and (last.isdecimal() if dash else not last) and len(text) < 1000):
+    if not (ends := re.fullmatch(r"(\d{1,20})(?:-(\d{1,20}))?", text)):
         raise InputError("seeds, such as 7 or 1-20", found=quote(text), parameter="seeds")
-    low, high = int(first), int(last or first)
+    low, high = int(ends[1]), int(ends[2] or ends[1])
     if not 0 <= high - low < most_seeds:
         expected = f"a first and a last seed, at most {most_seeds} in all"
         raise InputError(expected, found=quote(text), parameter="seeds")

@@ -15,7 +15,14 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_parameter, listing, quote, suggestion
+from schedopt.instances.errors import (
+    InputError,
+    at_parameter,
+    at_place,
+    listing,
+    quote,
+    suggestion,
+)
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
@@ -76,7 +83,9 @@ class VariedSource(Source):
         own, more, options = with_values(self.document, self.rules, self.values)
         with at_parameter("vary"):
             instance = parse(encode(own))
-            return instance, _rules_from(encode(more), problem_name(instance)), options
+            kinds = record_of(problem_name(instance)).constraint_kinds().values()
+            union: Any = reduce(or_, kinds)
+            return instance, list(decode(encode(more), tuple[union, ...])), options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +95,13 @@ class Variant(Task):
     source: VariedSource
     how: Mapping[str, Any]  # further arguments of `schedopt.solve`
 
-    def compute(self, rows: list[Any]) -> None:
-        """Solve the combination, and append its row."""
+    def rows(self) -> Iterator[Any]:
+        """Solve the combination, and yield its row."""
         instance, rules, options = self.source.read()
         how = {**self.how, "options": {**self.how["options"], **options}}
         result = expect_whole(solve(instance, constraints=rules, **how))
         document = result.document()
-        row = Variation(
+        yield Variation(
             **{name: getattr(document, name) for name in SAME},
             values=dict(self.source.values),
             formulation=str(document.formulation),
@@ -102,77 +111,68 @@ class Variant(Task):
             seconds=document.seconds.solve,
             key=self.digest,
         )
-        rows.append(row)
 
 
-@dataclass(frozen=True)
-class Vary:
-    """A place, and the values that it takes."""
+def combinations(varied: Sequence[str], number: Callable[[str], float]) -> list[dict[str, Value]]:
+    """Return every combination of values at places, the last place changing fastest.
 
-    place: str
-    values: tuple[Value, ...]
-
-    @classmethod
-    def of(cls, text: str, number: Callable[[str], float]) -> Vary:
-        """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``."""
-        place, _, listed = text.partition("=")
-        if not place or not listed:
-            raise InputError("PLACE=VALUES", found=quote(text), parameter="vary")
-        values = [value for part in listed.split(",") for value in _values(part.strip(), number)]
-        return cls(place, tuple(dict.fromkeys(values)))
+    Parameters
+    ----------
+    varied : sequence of str
+        ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``.
+    number : callable
+        Returns a time with a unit, or by the clock, as a number; `InputError` for other texts.
+    """
+    values_at: dict[str, dict[Value, None]] = {}
+    with at_parameter("vary"):
+        for text in varied:
+            place, _, listed = text.partition("=")
+            if not place or not listed:
+                raise InputError("PLACE=VALUES", found=quote(text))
+            if place in values_at:
+                raise InputError("each place once", found=f"{place} twice")
+            parts = listed.split(",")
+            values = (value for part in parts for value in _values(part.strip(), number))
+            values_at[place] = dict.fromkeys(values)
+        count = prod(map(len, values_at.values()))
+        if count > MOST:
+            raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}")
+    return [dict(zip(values_at, values, strict=True)) for values in product(*values_at.values())]
 
 
 def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
+    """Yield the values of ``VALUE`` or ``FIRST:LAST:STEP``."""
     ends = part.split(":")
-    if len(ends) == 3:
-        if units := sum(end[-1:].isalpha() for end in ends):
-            if units < 3:
-                expected = "a unit on each of FIRST:LAST:STEP, or on none"
-                raise InputError(expected, found=quote(part), parameter="vary")
-            ends = [str(number(end)) for end in ends]
-        try:
-            first, last, step = map(Decimal, ends)
-        except InvalidOperation:
-            expected = "three numbers as FIRST:LAST:STEP, perhaps each with a unit"
-            raise InputError(expected, found=quote(part), parameter="vary") from None
-        steps = (last - first) / step if step else Decimal(-1)
-        if not (steps.is_finite() and 0 <= steps < MOST):
-            expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
-            raise InputError(expected, found=quote(part), parameter="vary")
-        for i in range(int(steps) + 1):
-            yield _plain(first + i * step)
+    if len(ends) != 3:
+        yield _value(part, number)
         return
-    if not part:
-        raise InputError("a value between two commas", found="nothing", parameter="vary")
     try:
-        yield _plain(Decimal(part))
+        first, last, step = (Decimal(str(_value(end, number))) for end in ends)
+        steps = (last - first) / step
+    except (InvalidOperation, ZeroDivisionError):
+        steps = Decimal("nan")
+    if not (steps.is_finite() and 0 <= steps < MOST):
+        raise InputError(f"FIRST:LAST:STEP of at most {MOST:,} values", found=quote(part))
+    for i in range(int(steps) + 1):
+        yield _value(str(first + i * step), number)
+
+
+def _value(text: str, number: Callable[[str], float]) -> Value:
+    """Return a number, a time as a number, a truth value, or the text itself."""
+    if not text:
+        raise InputError("a value between two commas", found="nothing")
+    try:
+        value = Decimal(text)
     except InvalidOperation:
         try:
-            yield number(part)
+            return number(text)
         except InputError:
-            if len(ends) == 2 and "".join(ends).isdecimal():  # a time by the clock of a night
+            if text.replace(":", "").isdecimal():  # a time by the clock of a night without dates
                 raise
-            yield {"true": True, "false": False}.get(part, part)
-
-
-def _plain(value: Decimal) -> float | int:
+            return {"true": True, "false": False}.get(text, text)
     if not value.is_finite():
-        raise InputError("a finite number", found=str(value), parameter="vary")
+        raise InputError("a finite number", found=text)
     return int(value) if value == value.to_integral_value() else float(value)
-
-
-def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
-    """Return every combination of values, the last place changing fastest."""
-    places = [vary.place for vary in varied]
-    for place in places:
-        if places.count(place) > 1:
-            raise InputError("each place once", found=f"{place} twice", parameter="vary")
-    count = prod(len(vary.values) for vary in varied)
-    if count > MOST:
-        raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", parameter="vary")
-    return [
-        dict(zip(places, values, strict=True)) for values in product(*(v.values for v in varied))
-    ]
 
 
 def with_values(
@@ -184,55 +184,41 @@ def with_values(
     options: dict[str, Value] = {}
     for place, value in values.items():
         first, _, rest = place.partition(".")
-        if first == "option" and rest:
-            options[rest] = value
-        elif _is_resource(place, own):
-            _set(own["constraints"], f"{place}.capacity", value, place)
-        elif first == "rules" and rest:
-            if more and own.get("constraints") and rest.split(".")[0].isdecimal():
-                expected = "a rule's name: the file has rules, too, and a number may be of either"
-                raise InputError(expected, found=quote(place), parameter="vary")
-            _set([*own.get("constraints", []), *more], rest, value, place)
-        else:
-            _set(own, place, value, place)
+        held = own.get("constraints", [])
+        with at_parameter("vary"), at_place(place):
+            if first == "option" and rest:
+                options[rest] = value
+            elif place not in own and any(
+                rule.get("kind") == "resource" and rule.get("name") == place for rule in held
+            ):  # a rule that limits a total, such as a budget
+                _set(held, f"{place}.capacity", value)
+            elif first == "rules" and rest:
+                if more and held and rest.split(".")[0].isdecimal():
+                    expected = "a rule's name, since a number may be of a rule of the file"
+                    raise InputError(expected, found=quote(place))
+                _set([*held, *more], rest, value)
+            else:
+                _set(own, place, value)
     return own, more, options
 
 
-def _is_resource(name: str, document: Mapping[str, Any]) -> bool:
-    """Return True if an instance has a rule of this name that limits a total, such as a budget."""
-    rules = [rule for rule in document.get("constraints", ()) if rule.get("name") == name]
-    return name not in document and any(rule.get("kind") == "resource" for rule in rules)
-
-
-def _set(holder: Any, path: str, value: Value, place: str) -> None:
+def _set(holder: Any, path: str, value: Value) -> None:
     """Put a value at the place that a path leads to from an object or a list."""
     names = _names(holder)
-    if path in names:
-        if isinstance(holder, list):
-            raise InputError(
-                "a field of this object", found=quote(path), parameter="vary", place=place
-            )
+    inside = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
+    if path in names and isinstance(holder, dict):
         holder[path] = value
-        return
-    longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
-    if longest is not None:
-        inner = holder[names[longest]]
+    elif inside is not None:
+        inner = holder[names[inside]]
         if not isinstance(inner, dict | list):
-            raise InputError(
-                "a field that contains other fields",
-                found=quote(longest),
-                parameter="vary",
-                place=place,
-            )
-        _set(inner, path[len(longest) + 1 :], value, place)
+            raise InputError("a field that contains other fields", found=quote(inside))
+        _set(inner, path[len(inside) + 1 :], value)
     elif isinstance(holder, dict) and "." not in path:
         holder[path] = value  # a field that the file omits; decoding checks it
     else:
-        head = path.split(".", maxsplit=1)[0]
+        head = path if path in names else path.split(".", maxsplit=1)[0]
         hint = suggestion(head, names) or listing(names)
-        raise InputError(
-            f"a place in the file{hint}", found=quote(head), parameter="vary", place=place
-        )
+        raise InputError(f"a place in the file{hint}", found=quote(head))
 
 
 def _names(holder: Any) -> dict[str, Any]:
@@ -248,9 +234,3 @@ def _names(holder: Any) -> dict[str, Any]:
                 if isinstance(name, str) and name:
                     fields.setdefault(name, i)
     return fields
-
-
-def _rules_from(data: bytes, problem: str) -> list[Constraint]:
-    """Read side constraints of a problem from JSON: a list of them."""
-    union: Any = reduce(or_, record_of(problem).constraint_kinds().values())
-    return list(decode(data, tuple[union, ...]))

@@ -17,7 +17,7 @@ from schedopt.tables import Column, Table, Value
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
-    from schedopt.archive.judging import Verdict
+    from schedopt.archive import Verdict
     from schedopt.verbs.doctor import Finding
     from schedopt.verbs.explain import Entry, Explained
 
@@ -138,11 +138,11 @@ def archive_groups(groups: Sequence[Document]) -> None:
     rows = ([entry[key] for key in fields] for entry in groups)
     show(_list("", ("group", "what", *counts, column.percent("widest gap")), rows))
     keys = ("instances", "proven", "confirmed", "believed", "open")
-    every, proven, confirmed, believed, still = (
-        sum(entry[key] for entry in groups) for key in keys
+    sums = {key: sum(entry[key] for entry in groups) for key in keys}
+    say(
+        "{instances} instances: {proven} proven (without a certificate: {confirmed} confirmed by a "
+        "second engine, {believed} believed), {open} open".format_map(sums)
     )
-    without = f"{confirmed} confirmed by a second engine, {believed} believed"
-    say(f"{every} instances: {proven} proven (without a certificate: {without}), {still} open")
 
 
 def archive_entries(entries: Document) -> None:
@@ -154,21 +154,13 @@ def archive_entries(entries: Document) -> None:
     say(f"{entries['name']} {entries['version']}: {entries['title']}", "bold")
     say(f"source: {entries['source']}; licence: {entries['licence']}")
     numbers = column.number("best known"), column.number("bound"), column.percent("gap")
+    heads = ("instance", "status", *numbers, "certificate", "confirmed by", "by", "on")
+    fields = ("name", "status", "objective", "bound", "gap", "certificate", "confirmed_by")
     rows = (
-        (
-            *(entry["name"], entry["status"], entry["objective"], entry["bound"]),
-            "unknown" if entry["gap"] is None else entry["gap"],
-            entry["certificate"] or _without_certificate(entry["confirmed_by"]),
-            *(entry["objective_by"]["by"], entry["objective_by"]["date"]),
-        )
+        [*map(entry.get, fields), *map(entry["objective_by"].get, ("by", "date"))]
         for entry in entries["entries"]
     )
-    heads = ("instance", "status", *numbers, "bound re-proved from", "by", "on")
     show(_list("", heads, rows))
-
-
-def _without_certificate(confirmed_by: str) -> str:
-    return f"confirmed by {confirmed_by}" if confirmed_by else "believed"
 
 
 def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -178,13 +170,7 @@ def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
             say(f"{verdict.group}/{verdict.name}: {line}", "red")
     sound = [verdict for verdict in verdicts if not verdict.wrong]
     reproved = sum(verdict.bound == "re-proved" for verdict in sound)
-    of = Counter(verdict.status for verdict in sound)
-    proven = f"{of['proven']} proven"
-    if of["confirmed"]:
-        proven += f", {of['confirmed']} confirmed by a second engine"
-    if of["believed"]:
-        proven += f", {of['believed']} believed to be optimal"
-    say(
-        f"{len(sound)} of {len(verdicts)} entries hold: {proven}, {of['open']} open; "
-        f"{reproved} bounds re-proved"
-    )
+    counts = Counter(verdict.status for verdict in sound)
+    words = {"confirmed": "confirmed by a second engine", "believed": "believed to be optimal"}
+    status = ", ".join(f"{n} {words.get(what, what)}" for what, n in counts.items())
+    say(f"{len(sound)} of {len(verdicts)} entries hold: {status}; {reproved} bounds re-proved")

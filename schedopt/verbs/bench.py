@@ -1,9 +1,7 @@
 """The verb bench: compares policies with the optimum, or a bound, on many instances."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,11 +14,10 @@ from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
-from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.measure import Task, TaskOutcome
-from schedopt.sweep.plan import Sweep, problem_plans, runs
-from schedopt.sweep.pool import compute_tasks, expect_jobs
-from schedopt.sweep.rows import FORMATS, LINES, BenchRow, Journal, SweepInterrupt, table
+from schedopt.solvers.stopping import finishing
+from schedopt.sweep.measure import Sweep, Task, problem_plans, runs
+from schedopt.sweep.pool import expect_jobs, finish_tasks
+from schedopt.sweep.rows import FORMATS, LINES, BenchRow, Journal, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
@@ -119,8 +116,7 @@ def bench(
     expect_jobs(jobs)
     expect(len(seeds) > 0, "at least one seed", "none", parameter="seeds")
     within = time_limit is None or 0 <= time_limit < float("inf")
-    if not within:
-        raise InputError("seconds, 0 or more", found=quote(time_limit), parameter="time_limit")
+    expect(within, "seconds, 0 or more", time_limit, parameter="time_limit")
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
         from_file.load(file)
@@ -134,24 +130,20 @@ def bench(
         policy_files=files_of_policies,
     )
     texts = ([one] if isinstance(one, Source) else parse_generated(one) for one in generated)
-    to_generate = [source for sources in texts for source in sources]
-    files, loaded = _read_sources(paths, bool(to_generate))
+    asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
+    sources: list[Source] = [*_in_memory(one for one in asked if is_instance(one))]
+    sources += [source for some in texts for source in some]
+    there = [path for path in asked if isinstance(path, str | Path)]
+    files = list(map(FileSource, instance_files(there))) if there or not sources else []
     target = None if output is None else Path(output)
     journal = _journal_of(target)
     if target is not None:
         refuse_overwriting((source.path for source in files), target)
-    tasks, failures = plan_tasks([*files, *loaded, *to_generate], sweep)
+    tasks, failures = plan_tasks([*files, *sources], sweep)
     rows = Journal(journal, [run.key for task in tasks for run in task.runs], BenchRow)
-    left = [replace(t, runs=tuple(run for run in t.runs if run.key not in rows)) for t in tasks]
-    todo = [task for task in left if task.runs]
     try:
-        with stoppable():
-            outcomes = compute_tasks(todo, jobs, cluster)
-            done, total = len(tasks) - len(todo), len(tasks)
-            for task, why in keep_rows(rows, outcomes, done, total, progress):
-                failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
-    except KeyboardInterrupt:
-        raise SweepInterrupt(rows.finish()) from None
+        for task, why in finish_tasks(tasks, rows, jobs, cluster, progress):
+            failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         with finishing():
             finished = RowTable(rows.finish())
@@ -178,35 +170,6 @@ def _journal_of(output: Path | None) -> Path | None:
         expected = f"a new file, or the rows of this bench in {journal.name} next to it"
         raise InputError(expected, found="another file", file=str(output))
     return journal
-
-
-def _read_sources(
-    paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
-) -> tuple[list[FileSource], list[Source]]:
-    """Return the instance files, and the instances in memory."""
-    asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
-    there = [path for path in asked if isinstance(path, str | Path)]
-    loaded: list[Source] = [*_in_memory(one for one in asked if is_instance(one))]
-    some = there or not (generated or loaded)
-    return [FileSource(path) for path in instance_files(there)] if some else [], loaded
-
-
-def keep_rows(
-    rows: Journal,
-    outcomes: Generator[tuple[Task, TaskOutcome]],
-    done: int,
-    total: int,
-    progress: Progress | None,
-) -> Generator[tuple[Task, str]]:
-    """Store the rows of tasks; yield the tasks that failed, each with the reason."""
-    with closing(outcomes):
-        for task, outcome in outcomes:
-            rows.extend(outcome.rows)
-            done += 1
-            if progress:
-                progress(done, total)
-            if outcome.why:
-                yield task, outcome.why
 
 
 def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:

@@ -26,7 +26,7 @@ from schedopt.solvers.question import LazyQuestion
 from schedopt.solvers.result import Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.load import Rules, read_rules
-from schedopt.verbs.solve import with_note
+from schedopt.verbs.solve import with_note, with_report
 
 
 class _How(TypedDict, total=False):
@@ -178,11 +178,5 @@ def _check_result(
     except KeyboardInterrupt:
         result = msgspec.structs.replace(result, termination="interrupted")
         return with_note(result, "not checked: interrupted")
-    missing = [*report.unchecked, *report.unjudged]
-    result = msgspec.structs.replace(
-        result,
-        seconds=msgspec.structs.replace(result.seconds, check=now() - began),
-        checked=not missing,
-        violations=tuple(report.violations),
-    )
-    return with_note(result, *missing)
+    seconds = msgspec.structs.replace(result.seconds, check=now() - began)
+    return msgspec.structs.replace(with_report(result, report), seconds=seconds)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import inspect
 
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Option
 from schedopt.instances.schema import docstring_of
@@ -16,10 +15,9 @@ from schedopt.problems import Problem, problem, problems
 from schedopt.solvers.portfolio import engines
 
 if TYPE_CHECKING:
+    from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.solvers.engine import Engine
 
-FEW_KEYS = 3  # most keys of an object that are listed
 Entry = dict[str, str]  # an entry of a list: ``problem`` if there is one, ``name``, ``summary``
 
 
@@ -105,7 +103,11 @@ def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
 
 def _constraints(record: Problem) -> Iterator[Explained]:
     for name, kind in record.constraint_kinds().items():
-        example = kind.example
+        example, python = kind.example, ""
+        if example is not None:
+            names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+            words = (f"{names[k]}={value!r}" for k, value in example.items() if k != "kind")
+            python = f"schedopt.{kind.__name__}({', '.join(words)})"
         yield Explained(
             name=name,
             what="side constraint",
@@ -114,7 +116,7 @@ def _constraints(record: Problem) -> Iterator[Explained]:
             definition=_plain(docstring_of(kind).text),
             fields=tuple(field | {"says": _plain(field["says"])} for field in fields_of(kind)),
             example=example,
-            python="" if example is None else _call(kind, example),
+            python=python,
         )
 
 
@@ -149,17 +151,18 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[dict[str, Any], ...]:
             "name": field.encode_name,
             "takes": _values(field.type),
             "required": field.required,
-            "default": _default(field),
+            "default": msgspec.to_builtins(
+                field.default_factory()
+                if field.default_factory is not msgspec.NODEFAULT
+                else None
+                if field.default in (msgspec.NODEFAULT, msgspec.UNSET)
+                else field.default
+            ),
             "says": notes.get(field.name.rstrip("_"), ""),
         }
         for field in inspect.type_info(record).fields  # type: ignore[attr-defined]
     )
     return tuple(sorted(fields, key=lambda field: not field["required"]))
-
-
-def _default(field: inspect.Field) -> Any:
-    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-    return None if value in (msgspec.NODEFAULT, msgspec.UNSET) else msgspec.to_builtins(value)
 
 
 def _values(kind: Any) -> str:
@@ -168,7 +171,8 @@ def _values(kind: Any) -> str:
         case inspect.Metadata():
             words = _values(kind.type)
         case inspect.UnionType():
-            words = _union(kind)
+            others = (one for one in kind.types if not isinstance(one, inspect.NoneType))
+            words = " or ".join(dict.fromkeys(map(_values, others)))
         case inspect.LiteralType():
             words = " or ".join(f'"{value}"' for value in kind.values)
         case inspect.FloatType() | inspect.IntType():
@@ -181,7 +185,7 @@ def _values(kind: Any) -> str:
             words = f"[{', '.join(map(_values, kind.item_types))}]"
         case inspect.StructType():
             keys = ", ".join(field.encode_name for field in kind.fields)
-            few = f", with {keys}" if len(kind.fields) <= FEW_KEYS else ""
+            few = f", with {keys}" if len(kind.fields) <= 3 else ""
             words = f"an object: {kind.cls.__name__}{few}"
         case inspect.StrType():
             words = "a text"
@@ -190,15 +194,6 @@ def _values(kind: Any) -> str:
         case _:
             words = "anything"
     return words
-
-
-def _union(union: inspect.UnionType) -> str:
-    kinds = [kind for kind in union.types if not isinstance(kind, inspect.NoneType)]
-    tagged = [kind for kind in kinds if isinstance(kind, inspect.StructType) and kind.tag]
-    if len(tagged) == len(kinds) > 1:
-        tags = ", ".join(str(kind.tag) for kind in tagged)
-        return f"an object, its {tagged[0].tag_field} one of {tags}"
-    return " or ".join(dict.fromkeys(map(_values, kinds)))
 
 
 def _number(kind: inspect.FloatType | inspect.IntType) -> str:
@@ -210,23 +205,25 @@ def _number(kind: inspect.FloatType | inspect.IntType) -> str:
     return " ".join((whole, *words))
 
 
-def _call(kind: type[Constraint], example: Mapping[str, object]) -> str:
-    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
-    words = (f"{names[key]}={value!r}" for key, value in example.items() if key != "kind")
-    return f"schedopt.{kind.__name__}({', '.join(words)})"
-
-
 def _policies(record: Problem) -> Iterator[Explained]:
-    for policy in record.policies().values():
-        yield Explained(
-            name=policy.name,
-            what="policy",
-            problems=(record.name,),
-            summary=policy.summary,
-            definition=policy.summary,
-            source=policy.source,
-            options=_options(policy.options),
-        )
+    return (_registered(record, "policy", policy) for policy in record.policies().values())
+
+
+def _generators(record: Problem) -> Iterator[Explained]:
+    return (_registered(record, "generator", recipe) for recipe in record.generators().values())
+
+
+def _registered(record: Problem, what: str, entry: Policy | Recipe) -> Explained:
+    """Return the explanation of a policy or a generator."""
+    return Explained(
+        name=entry.name,
+        what=what,
+        problems=(record.name,),
+        summary=entry.summary,
+        definition=entry.summary,
+        source=entry.source,
+        options=_options(entry.options),
+    )
 
 
 def _formulations(record: Problem) -> Iterator[Explained]:
@@ -240,31 +237,17 @@ def _formulations(record: Problem) -> Iterator[Explained]:
             summary=_first_line(kind),
             definition=_plain(docstring.text),
             options=_options(kind.known_options, docstring.notes),
-            engines=tuple(_engine(engine) for engine in engines(record.name, name)),
-        )
-
-
-def _engine(engine: Engine) -> dict[str, object]:
-    return {
-        "name": engine.name,
-        "accepts": engine.description,
-        "proves": engine.proves,
-        "certificate": engine.certificate or None,
-        "confirmed_by": engine.confirmed_by or None,
-        "needs": [engine.needs] if engine.needs else [],
-    }
-
-
-def _generators(record: Problem) -> Iterator[Explained]:
-    for name, recipe in record.generators().items():
-        yield Explained(
-            name=name,
-            what="generator",
-            problems=(record.name,),
-            summary=recipe.summary,
-            definition=recipe.summary,
-            source=recipe.source,
-            options=_options(recipe.options),
+            engines=tuple(
+                {
+                    "name": engine.name,
+                    "accepts": engine.description,
+                    "proves": engine.proves,
+                    "certificate": engine.certificate or None,
+                    "confirmed_by": engine.confirmed_by or None,
+                    "needs": [engine.needs] if engine.needs else [],
+                }
+                for engine in engines(record.name, name)
+            ),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Options
@@ -60,29 +60,14 @@ def write(
         expected = "a linear formulation"
         raise InputError(expected, found=model.name, parameter="formulation")
     model.add(*read_rules(constraints, model.problem, model.instance))
+    from pyomo.core.base.label import LPFileLabeler, ShortNameLabeler
+
+    labeler = ShortNameLabeler(LONGEST, "_", labeler=LPFileLabeler(), caseInsensitive=True)
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
             file = Path(folder) / f"model{ending}"
             model.model.name = re.sub(r"[^A-Za-z0-9_.-]", "_", model.instance.name)[:LONGEST]
-            model.model.write(str(file), io_options={"labeler": Labels()})
+            model.model.write(str(file), io_options={"labeler": labeler})
             file.replace(path)
     except OSError as error:
         raise InputError("a writable file", found=error.strerror, file=str(path)) from None
-
-
-class Labels:
-    """Unique labels of columns and rows that LP and MPS files allow."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def __call__(self, component: Any) -> str:
-        """Return a new label similar to the component's name."""
-        label = re.sub(r"[^A-Za-z0-9_.()]", "_", component.name.replace("[", "(").replace("]", ")"))
-        base = label = label[:LONGEST]
-        count = 1
-        while label.lower() in self._taken:
-            count += 1
-            label = f"{base}_{count}"
-        self._taken.add(label.lower())
-        return label

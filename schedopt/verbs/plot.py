@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import report_missing_extras
-from schedopt.instances.files import is_stream, load, parse, read_bytes, write_bytes
+from schedopt.instances.files import is_stream, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import Plan
@@ -17,7 +17,7 @@ from schedopt.sweep import rows
 from schedopt.sweep.rows import LINES, BenchRow, read_lines
 from schedopt.sweep.variations import Variation
 from schedopt.verbs import plan_table
-from schedopt.verbs.load import instance_of_result, parse_results
+from schedopt.verbs.load import instance_of_result, load
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -80,7 +80,13 @@ def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
 
             return plan(Plan.of(items[0]), instance)
         case "rows of a bench":
-            return _profiles(items)
+            from schedopt.analysis.statistics import profiles
+            from schedopt.pictures import charts
+
+            if not (profiled := profiles(items)):
+                expected = "a run with an objective that breaks no side constraint"
+                raise InputError(expected, found="none")
+            return charts.profiles(profiled)
         case "rows of a what-if":
             from schedopt.pictures.charts import variations
 
@@ -95,7 +101,7 @@ def _is_path(what: object) -> TypeGuard[str | Path]:
 
 
 def _is_frame(what: object) -> bool:
-    return hasattr(what, "columns") and hasattr(what, "to_dicts")
+    return hasattr(what, "to_dicts")
 
 
 def _kind(item: object) -> str:
@@ -127,27 +133,14 @@ def _draw_results(results: Sequence[Result], instance: Any) -> Any:
 def _read(path: str | Path) -> list[Any]:
     """Return the contents of a file: an instance, a plan, results, or rows."""
     ending = Path(path).suffix.lower()
-    if ending == LINES and _is_variations(read_bytes(path)):
+    if ending == LINES and b'"values":{' in read_bytes(path).partition(b"\n")[0]:
         return [*read_lines(Path(path), Variation)]
     if ending in plan_table.FORMATS and (plan := plan_table.read(path)) is not None:
         return [plan]
     if ending in rows.FORMATS:
         return [*rows.read_rows(path)]
-    data = read_bytes(path)
-    held = parse_results(data, path)
-    if held is None:
-        return [parse(data, file=str(path))]
+    held = load(path)
     return held if isinstance(held, list) else [held]
-
-
-def _profiles(rows: Sequence[BenchRow]) -> Any:
-    from schedopt.analysis.statistics import profiles
-    from schedopt.pictures import charts
-
-    profiled = profiles(rows)
-    if not profiled:
-        raise InputError("a run with an objective that breaks no side constraint", found="none")
-    return charts.profiles(profiled)
 
 
 def save(figure: Any, path: str | Path) -> None:
@@ -167,17 +160,8 @@ def save(figure: Any, path: str | Path) -> None:
     with without_font_warnings():
         figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
     data = buffer.getvalue()
-    write_bytes(path, _page(path.stem, data) if suffix == ".html" else data)
-
-
-def _page(title: str, svg: bytes) -> bytes:
-    drawing = svg[svg.index(b"<svg") :]
-    head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
-    style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"
-    return (head + style).encode() + drawing
-
-
-def _is_variations(data: bytes) -> bool:
-    """Return True if a file of rows is of a what-if."""
-    first = data.lstrip().split(b"\n", 1)[0]
-    return first.startswith(b'{"instance"') and b'"values":{' in first
+    if suffix == ".html":
+        head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(path.stem)}</title>'
+        style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"
+        data = (head + style).encode() + data[data.index(b"<svg") :]
+    write_bytes(path, data)

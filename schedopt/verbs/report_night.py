@@ -66,7 +66,7 @@ def write(report: CarriedOut, path: str | Path) -> None:
     elif suffix == ".json":
         dump(document(report), path, indent=1)
     else:
-        from schedopt.problems.dssp.night_figure import draw
+        from schedopt.problems.dssp.to_figure import carried_out
         from schedopt.verbs.plot import save
 
-        save(draw(report), path)
+        save(carried_out(report), path)

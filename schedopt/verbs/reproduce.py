@@ -15,7 +15,6 @@ from schedopt.instances.naming import pick_name
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry
 
-LONG = 10.0  # seconds from which on the recorded time is announced
 Reproduction = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
@@ -38,7 +37,7 @@ def reproduce(
     output : str or Path, optional
         A folder for plots of the curves.
     watch : callable, optional
-        Called with each name before it is run, and with its recorded time if that is long.
+        Called with each name before it is run.
     done : callable, optional
         Called with the outcome of each reproduction.
 
@@ -60,7 +59,9 @@ def reproduce(
         wanted.update(dict.fromkeys(several or [pick_name(name, entries, "a reproduction")]))
     reproduced = []
     for name in wanted or entries:
-        reproduced.append(_run_entry(entries[name], quick, output, watch))
+        if watch:
+            watch(name)
+        reproduced.append(_run_entry(entries[name], quick, output))
         if done:
             done(reproduced[-1])
     return reproduced
@@ -77,7 +78,7 @@ def last_recorded() -> list[Reproduction]:
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
 
-    return [_document(entry) | {"verdict": verdict(entry.verdicts)} for entry in entries]
+    return [msgspec.to_builtins(entry) | {"verdict": verdict(entry.verdicts)} for entry in entries]
 
 
 def titles() -> dict[str, str]:
@@ -101,29 +102,20 @@ def _entries() -> dict[str, Entry]:
     return ledger()
 
 
-def _run_entry(
-    entry: Entry, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
-) -> Reproduction:
+def _run_entry(entry: Entry, quick: bool, output: str | Path | None) -> Reproduction:
     from schedopt.validation.reproduce.ledger import runner
 
-    if watch:
-        longer = quick == entry.quick and entry.seconds >= LONG
-        watch(f"{entry.name}, {entry.seconds:.0f} s when recorded" if longer else entry.name)
     began = time.perf_counter()
     values = runner(entry.name)(quick)
     claims = tuple(claim.judged(values) for claim in entry.claims)
     seconds = time.perf_counter() - began
     entry = msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
-    plot = None
+    document: Reproduction = msgspec.to_builtins(entry) | {"plot": None}
     if output is not None and "curves" in values:
         from schedopt.pictures.charts import curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
         save(curves(values["curves"], entry), plot)
-    return _document(entry) | {"plot": None if plot is None else str(plot)}
-
-
-def _document(entry: Entry) -> Reproduction:
-    document: Reproduction = msgspec.to_builtins(entry)
+        document["plot"] = str(plot)
     return document

@@ -13,7 +13,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.constraints import label
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError, expect
 from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options, most_at_once
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 Stage = Callable[[Result, Limits], Result]
 AGREE = 1e-6  # relative difference within which the optima of two engines agree
 NOTICED = 0.5  # seconds of compiling from which on the result reports them
-OVER, SHARE = 1.0, 0.1
-"""A solve may exceed its time limit by so many seconds or this share, whichever is more."""
-
-BRIEF = 0.25
-"""Least seconds for the check."""
 
 CONFIRMED = "confirmed by"
 """The first words of the note that a second engine found the same optimum."""
@@ -138,20 +133,20 @@ def solve(
         model = build_formulation(what, formulation, options)
         model.add(*read_rules(constraints, model.problem, model.instance))
         record = problem(model.problem)
-        why: list[str] = []
-        stages: dict[str, Stage] = {}
-        if confirm:
-            stages["confirm"] = partial(_confirm, model)
-        if certificate:
-            stages["certify"] = partial(_certify, model, why, confirm=not confirm)
         if explain:
             record.expect_explained(model)
-            stages["explain"] = partial(_explain, record, model, progress)
         result = clock.search(partial(_search, record, model, solver, start))
         if start is not None and not model.changed:
             result = _against_start(model, result, start)
-        for name, stage in stages.items():
-            result = clock.run_stage(name, result, stage)
+        if confirm:
+            result = clock.run_stage("confirm", result, partial(_confirm, model))
+        why: list[str] = []
+        if certificate:
+            certify = partial(_certify, model, why, confirm=not confirm)
+            result = clock.run_stage("certify", result, certify)
+        if explain:
+            explaining = partial(_explain, record, model, progress)
+            result = clock.run_stage("explain", result, explaining)
         result = msgspec.structs.replace(result, asked=_asked(model))
         result = _with_risk_out_of_sample(clock, model, result)
         result = clock.with_seconds(_judge(clock, model, result, why if certificate else None))
@@ -165,9 +160,8 @@ def _search(
     began = now()
 
     def warm_start() -> Any | None:
-        if start is not None:
-            return start
-        return record.hint(model, remaining_limits(limits, began).time_limit)
+        left = remaining_limits(limits, began).time_limit
+        return record.hint(model, left) if start is None else start
 
     quick = partial(record.fallback, model)
     return portfolio.solve(model, limits, solver=solver, start=warm_start, fallback=quick)
@@ -190,13 +184,16 @@ class _Clock:
         return replace(self.limits, time_limit=remaining / (1 + self._beyond))
 
     def seconds_to_check(self) -> float | None:
-        """Return the seconds that the check may take, or None without a limit."""
+        """Return the seconds that the check may take, or None without a limit.
+
+        A solve may exceed its time limit by a second or a tenth, whichever is more.
+        """
         limit = self.limits.time_limit
         if stopped():
-            return OVER
+            return 1.0
         if limit is None:
             return None
-        return max(BRIEF, limit + max(OVER, SHARE * limit) - (now() - self._began))
+        return max(0.25, limit + max(1.0, 0.1 * limit) - (now() - self._began))
 
     def search(self, search: Callable[[Limits], Result]) -> Result:
         """Return the result of the search; the formulation has been built."""
@@ -228,7 +225,7 @@ class _Clock:
         """Return the checked result; a note says so if the check is interrupted."""
         began = now()
         try:
-            result = _with_check(model, result, self.seconds_to_check())
+            result = with_report(result, _report(model, result, self.seconds_to_check()))
         except KeyboardInterrupt:
             result = with_note(result, "not checked: interrupted")
         self._spent["check"] = self._spent.get("check", 0.0) + now() - began
@@ -373,9 +370,8 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
     return with_alarm(result, f"two methods disagree: {summary}")
 
 
-def _with_check(model: Formulation, result: Result, seconds: float | None) -> Result:
-    """Return the checked result; it is not optimal if there are violations."""
-    report = _report(model, result, seconds)
+def with_report(result: Result, report: Report) -> Result:
+    """Return the result with the findings of the checker; with violations it is not optimal."""
     missing = [*report.unchecked, *report.unjudged]
     faulty = report.violations and result.solution_status == "optimal"
     result = msgspec.structs.replace(
@@ -391,14 +387,13 @@ def _with_check(model: Formulation, result: Result, seconds: float | None) -> Re
 
 def _expect_limits(limits: Limits) -> None:
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
-    for name, value, right, expected in (
-        ("time_limit", limit, limit is None or 0 <= limit < inf, "seconds, 0 or more, or none"),
-        ("gap", limits.gap, 0 <= limits.gap < inf, "a number >= 0"),
-        ("threads", threads, threads is None or 1 <= threads <= most, f"a number from 1 to {most}"),
-        ("seed", limits.seed, 0 <= limits.seed < 2**31, "a whole number from 0 to 2^31 - 1"),
-    ):
-        if not right:
-            raise InputError(expected, found=quote(value), parameter=name)
+    seconds = limit is None or 0 <= limit < inf
+    expect(seconds, "seconds, 0 or more, or none", limit, parameter="time_limit")
+    expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, parameter="gap")
+    some = threads is None or 1 <= threads <= most
+    expect(some, f"a number from 1 to {most}", threads, parameter="threads")
+    whole = "a whole number from 0 to 2^31 - 1"
+    expect(0 <= limits.seed < 2**31, whole, limits.seed, parameter="seed")
 
 
 def build_formulation(what: What, formulation: str | None, options: Options | None) -> Formulation:

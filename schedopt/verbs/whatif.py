@@ -1,7 +1,6 @@
 """The verb whatif: solves an instance for every combination of values at some places."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,12 +12,11 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
-from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
-from schedopt.sweep.pool import compute_tasks, expect_jobs
-from schedopt.sweep.rows import LINES, Journal, SweepInterrupt
-from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
-from schedopt.verbs.bench import keep_rows
+from schedopt.solvers.stopping import finishing
+from schedopt.sweep.measure import PlannedRun, Sweep, digest_of
+from schedopt.sweep.pool import expect_jobs, finish_tasks
+from schedopt.sweep.rows import LINES, Journal
+from schedopt.sweep.variations import Variant, Variation, VariedSource, combinations
 from schedopt.verbs.load import load
 
 
@@ -87,28 +85,20 @@ def whatif(
     if not vary:
         raise InputError("PLACE=VALUES", found="nothing", parameter="vary")
     record = problem_of(what)
-    varied = [Vary.of(text, lambda text: record.quantity(text, what)) for text in vary]
     document = msgspec.json.decode(to_json(what))
     rules = tuple(msgspec.json.decode(to_json(list(constraints))))
     variants = []
-    for values in combinations(varied):
+    for values in combinations(vary, lambda text: record.quantity(text, what)):
         source = VariedSource(what.name, document, rules, values)
         source.read()  # raises errors before anything is solved
         key = digest_of(document, rules, values, how)
         run = PlannedRun(key, "", 0, {})
         variants.append(Variant(source=source, digest=key, runs=(run,), sweep=Sweep(), how=how))
-    rows = Journal(
-        None if output is None else Path(output), [one.digest for one in variants], Variation
-    )
-    todo = [variant for variant in variants if variant.digest not in rows]
-    outcomes = compute_tasks(todo, min(jobs, max(1, len(todo))))
-    kept, total = len(variants) - len(todo), len(variants)
+    keys = [variant.digest for variant in variants]
+    rows = Journal(None if output is None else Path(output), keys, Variation)
     try:
-        with stoppable(), closing(keep_rows(rows, outcomes, kept, total, progress)) as failures:
-            for _, why in failures:
-                raise CompleteMessageError(why)
-    except KeyboardInterrupt:
-        raise SweepInterrupt(rows.finish()) from None
+        for _, why in finish_tasks(variants, rows, jobs, progress=progress):
+            raise CompleteMessageError(why)
     finally:
         with finishing():
             variations: list[Variation] = rows.finish()

@@ -187,14 +187,13 @@ def test_policy_file_with_a_useless_return_is_refused(
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
 def test_policy_file_that_raises_an_interrupt_interrupts(
-    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = SELECTOR.format(name="mine", which=0).replace("return chosen", "raise KeyboardInterrupt")
     mine = write(tmp_path, text)
     with pytest.raises(KeyboardInterrupt):
-        bench([NIGHT, SHOTS], policies=["mine"], policy_files=[mine], jobs=jobs)
+        bench([NIGHT, SHOTS], policies=["mine"], policy_files=[mine])
     assert capfd.readouterr().err == ""
 
 

@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 from builders.cli import run
 from builders.msfq import queue_of
-from builders.refusals import raising, refusal
+from builders.refusals import raising
 from builders.reports import row as some_row
-from builders.reports import timeless
 
 import schedopt
 from schedopt.analysis.statistics import against, overview, summary
@@ -28,11 +27,11 @@ from schedopt.instances.files import dump
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.registry import registered
 from schedopt.problems import problem
-from schedopt.report.bench_page import write
+from schedopt.report.pages import write_bench
 from schedopt.solvers.result import better
-from schedopt.sweep.plan import Sweep
-from schedopt.sweep.rows import FORMATS, BenchRow, Journal, read_rows, table
-from schedopt.sweep.sources import FileSource, generated_sources, instance_files
+from schedopt.sweep.measure import Sweep
+from schedopt.sweep.rows import FORMATS, BenchRow, read_rows
+from schedopt.sweep.sources import FileSource, generated_sources
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
@@ -110,26 +109,6 @@ def test_bench_refuses_to_overwrite_rows_of_another_sweep(nights: Path, tmp_path
         bench(nights, policies=["greedy"], output=alien)
 
 
-def test_bench_computes_a_cut_off_row_again(nights: Path, tmp_path: Path) -> None:
-    output = tmp_path / "rows.jsonl"
-    rows = bench(nights, policies=POLICIES, output=output)
-    whole = output.read_bytes()
-    output.write_bytes(whole[: len(whole) * 2 // 3])
-    assert timeless(bench(nights, policies=POLICIES, output=output)) == timeless(rows)
-    output.write_bytes(b'{"not": "a row"}\n')
-    assert "row 1" in str(refusal(bench, nights, policies=POLICIES, output=output))
-
-
-def test_journal_of_an_incomplete_sweep_is_in_the_order_of_the_sweep(tmp_path: Path) -> None:
-    path, keys = tmp_path / "rows.jsonl", ["a", "b", "c"]
-    journal = Journal(path, keys, BenchRow)
-    for key in ("c", "a"):
-        journal.extend([msgspec.structs.replace(some_row(), key=key)])
-    assert [row.key for row in read_rows(path)] == ["c", "a"]
-    assert [row.key for row in journal.finish()] == ["a", "c"]
-    assert [row.key for row in read_rows(path)] == ["a", "c"]
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_bench_reports_bad_files_and_keeps_the_rows_of_others(
     nights: Path, tmp_path: Path, jobs: int
@@ -143,23 +122,6 @@ def test_bench_reports_bad_files_and_keeps_the_rows_of_others(
     assert any("bad.json" in line for line in caught.value.failures)
     assert any("odd.json: processors" in line for line in caught.value.failures)
     assert len(caught.value.failures) == 2
-
-
-def test_bench_marks_an_unproven_reference(tmp_path: Path) -> None:
-    options = {"jobs": 1000, "groups": 3}
-    dump(generate("dssp", "strongly-correlated", seed=1, options=options), tmp_path / "h.json")
-    rule = FairShare(by="team", at_most={"team-01": 0.9})
-    words = {"constraints": [rule], "time_limit": 0.0}
-    (row,) = bench(tmp_path / "h.json", policies=["greedy"], **words)  # type: ignore[arg-type]
-    assert not row.reference_proven
-    assert row.reference_bound is not None
-    assert row.reference is None or row.reference_bound > row.reference
-
-
-def test_instance_files_lists_each_file_once(nights: Path) -> None:
-    found = instance_files([nights, nights / "n0.json"])
-    assert [path.name for path in found] == [f"n{seed}.json" for seed in range(5)]
-    assert "a file that exists" in str(refusal(instance_files, ["no-such-folder"]))
 
 
 def row(policy: str, seed: int, objective: float | None, **more: object) -> BenchRow:
@@ -177,33 +139,6 @@ def row(policy: str, seed: int, objective: float | None, **more: object) -> Benc
     )
 
 
-def test_bench_refuses_seeds_of_a_generator_without_randomness() -> None:
-    few = {"k": 2, "load": 0.5}
-    said = refusal(generated_sources, "msfq", "one-or-all", seeds=range(1, 13), options=few)
-    assert "seeds of policies replicate simulations" in str(said)
-    rows = schedopt.bench(
-        generated=generated_sources("msfq", "one-or-all", seeds=[1], options=few),
-        policies=["msf", "first-fit"],
-        options={"arrivals": 2000},
-        seeds=(1, 2, 3),
-    )
-    assert [row.seed for row in rows] == [1, 2, 3] * 2
-    by = {(row.policy, row.seed): row.objective for row in rows}
-    assert len({by["msf", seed] for seed in (1, 2, 3)}) == 3
-
-
-def test_bench_runs_deterministic_policies_once(tmp_path: Path) -> None:
-    log = schedopt.generate("msfq", "lublin-feitelson", options={"jobs": 50, "servers": 8})
-    schedopt.dump(log, tmp_path / "log.json")
-    queue = generated_sources("msfq", "one-or-all", seeds=[0], options={"k": 4, "load": 0.5})
-    rows = schedopt.bench(tmp_path / "log.json", policies=["fcfs", "easy"], seeds=(1, 2))
-    assert [(row.policy, row.seed) for row in rows] == [("fcfs", 1), ("easy", 1)]
-    (tmp_path / "t.csv").write_text("time,need,size\n0,1,1\n1,4,2\n2,1,3\n")
-    for given, seeds in ({"arrivals": 1000}, [1, 2]), ({"trace": str(tmp_path / "t.csv")}, [1]):
-        rows = schedopt.bench(generated=queue, policies=["msf"], seeds=(1, 2), options=given)
-        assert [row.seed for row in rows] == seeds
-
-
 def test_against_pairs_replications_by_seed() -> None:
     draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
     rows = [row("a", i, draw) for i, draw in enumerate(draws)]
@@ -218,16 +153,6 @@ def test_against_pairs_replications_by_seed() -> None:
     assert [pair.compared for pair in against(more, "a")] == [2]  # several instances are the unit
 
 
-def test_summary_of_a_replayed_log_has_no_sampling_noise() -> None:
-    rows = [row("easy", 0, 1.2, confidence=0.5, measures={"wait": 1.0})]
-    (standing,) = summary(rows)
-    assert standing.noise == 0
-    (sampled,) = summary([row("easy", 0, 1.2, confidence=0.5)])
-    assert sampled.noise == 0.5
-    (best,) = summary([row("easy", 0, 1.0, confidence=0.5, measures={"wait": 1.0})])
-    assert best.at_optimum == 1
-
-
 def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
     jobs = tuple(Job(name=f"j{i}", minimum=2) for i in range(2))
     alone = Instance(name="alone", nodes=4, inequity=0, jobs=jobs)
@@ -238,18 +163,6 @@ def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
     (pair,) = against(rows, "b")
     assert (pair.better, pair.worse) == (1, 0)
     assert all(row.gap is None or row.gap < 1e6 for row in schedopt.bench(alone))
-
-
-def test_load_returns_a_result_as_written(tmp_path: Path) -> None:
-    path, night = tmp_path / "plan.json", schedopt.load("example:teams", problem="hesrpt")
-    result = schedopt.solve(night)
-    schedopt.dump(result, path)
-    again = schedopt.load(path)
-    assert again.objective == result.objective
-    assert again.solution == result.solution
-    assert "expected an instance of dssp" in str(refusal(schedopt.load, path, problem="dssp"))
-    with pytest.raises(InputError, match="found 'hesrpt'; expected an instance of dssp"):
-        schedopt.load("example:teams", problem="dssp")
 
 
 def test_bench_takes_instances_in_memory(tmp_path: Path) -> None:
@@ -307,13 +220,6 @@ def test_bench_plans_policies_for_logs_or_for_classes(log: Path) -> None:
     assert [row.termination for row in named] == ["not-applicable"]
 
 
-def test_bench_rows_of_a_log_keep_their_measures(rows: RowTable, tmp_path: Path) -> None:
-    assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
-    assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
-    (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
-    assert read_rows(tmp_path / "rows.jsonl") == list(rows)
-
-
 def test_table_and_page_of_a_log_show_the_gap_over_the_bound(
     rows: RowTable, tmp_path: Path
 ) -> None:
@@ -326,7 +232,7 @@ def test_table_and_page_of_a_log_show_the_gap_over_the_bound(
     best = min(rows, key=lambda row: row.objective or 0.0).policy
     assert shown.rows[0][0] == best
     assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
-    write(rows, tmp_path / "page.html")
+    write_bench(rows, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     section = text[text.index("<h2>Measures") : text.index(": waits, usage and the queue")]
     assert "no schedule is below" in section

@@ -21,7 +21,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
 from schedopt.sweep import pool
-from schedopt.sweep.plan import Sweep
+from schedopt.sweep.measure import Sweep
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.generate import generate
@@ -100,18 +100,6 @@ def test_bench_on_a_cluster_that_loses_a_worker_gives_the_same_rows(
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert timeless(many) == timeless(one)
     assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
-
-
-def test_bench_on_a_cluster_reports_a_corrupt_file(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.hire()  # under a nanny: a worker that by itself may have no process of its own
-    bad = tmp_path / "bad.json"
-    bad.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
-    made = generated_sources("dssp", "uncorrelated", seeds=[1])
-    with pytest.raises(BenchError) as caught:
-        bench([bad], generated=made, policies=["greedy"], cluster=cluster.address)
-    (failure,) = caught.value.failures
-    assert "bad.json: processors" in failure
-    assert [row.gap is not None for row in caught.value.rows] == [True]
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
-from schedopt.planning.why import smallest_changes
 from schedopt.validation.dssp.constraints import JudgedChoice, violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
@@ -102,17 +101,6 @@ def test_explain_on_the_command_line_and_at_a_time_limit(tmp_path: Path) -> None
         assert result.explanation["unproven"] and "not proven" in str(result.message)
     with pytest.raises(InputError, match="no others are explained"):
         schedopt.solve(schedopt.example("twins"), explain=True)
-
-
-def test_smallest_changes_without_time_suggest_a_longer_time_limit() -> None:
-    jobs = tuple(
-        Job(name=name, reward=reward, stages=((5.0,),)) for name, reward in (("a", 5.0), ("b", 3.0))
-    )
-    night = Instance(name="n", processors=1, deadline=6.0, jobs=jobs)
-    plan = schedopt.solve(night, formulation="schedule")
-    changes = smallest_changes(night, (), "b", plan, solve=schedopt.solve, seconds=0)
-    assert changes
-    assert all("try a longer" in change.words for change in changes)
 
 
 def test_explain_season_gives_the_cost_of_a_cap_and_reasons_for_omitted_jobs() -> None:

@@ -1,20 +1,16 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
 import sys
-import warnings
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars as pl
 import pytest
 from builders.cli import run
 from builders.refusals import refusal
 from builders.reports import row
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 import schedopt
 from schedopt import evaluate, plot, solve
@@ -23,7 +19,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
-from schedopt.report.page import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
@@ -66,19 +61,6 @@ def test_plot_writes_every_format_with_the_same_bytes(
             assert len(written[0]) > 2_000
             assert b"<script" not in written[0]
             assert written[0] == written[-1]
-
-
-def test_plot_of_thousands_of_tasks_is_rasterized(tmp_path: Path) -> None:
-    night = load(NIGHT)
-    save(plot(evaluate(night, "lcpf"), instance=night), tmp_path / "night.svg")
-    assert (tmp_path / "night.svg").stat().st_size < 1_000_000
-
-
-@pytest.mark.parametrize("name", ["picture.gif", "picture", "nowhere/picture.png"])
-def test_plot_refuses_an_unwritable_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        save(plot(load(NIGHT)), tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_plot_refuses_what_has_no_picture(tmp_path: Path) -> None:
@@ -147,23 +129,6 @@ def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize(
-    ("file", "policies", "options"),
-    [
-        ("instances/hesrpt/mixed.json", ["equi", "knee"], {}),
-        ("instances/epoch/fig8.json", ["equi-epoch", "heuristic-epoch"], {}),
-        ("instances/msfq/one-or-all.json", ["msf", "msfq"], {"arrivals": 20_000}),
-    ],
-)
-def test_plot_of_several_results_of_every_problem(
-    file: str, policies: list[str], options: dict[str, Any]
-) -> None:
-    figure = plot(evaluate(file, policies, options=options), instance=file)
-    titles = [axes.get_title() + axes.get_title(loc="left") for axes in figure.axes]
-    for policy in policies:
-        assert any(policy in text for text in [*titles, *legend(figure)])
-
-
 def test_plot_names_tell_results_of_one_policy_apart() -> None:
     file = "instances/dssp/greedy-trap.json"
     found = [evaluate(file, "greedy", options={"fill": fill}) for fill in (0.5, 1.0, 1.0)]
@@ -178,14 +143,6 @@ def test_plot_names_tell_results_of_one_policy_apart() -> None:
     seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
     assert names(seeds) == ["random, seed 1", "random, seed 2"]
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
-
-
-def test_plot_of_allocations_reaches_the_last_completion() -> None:
-    twins = schedopt.example("twins")
-    found = [*evaluate(twins, ["equi", "srpt"]), solve(twins)]
-    last = max(end for result in found for end in result.solution.completion.values())
-    for axes in plot(found, instance=twins).axes:
-        assert axes.get_xlim() == pytest.approx((0, 1.02 * last))
 
 
 @pytest.mark.parametrize("length", [2.0, 6.0, 8.7, 9.3, 9.9, 10.0])
@@ -204,23 +161,6 @@ def test_plot_of_a_plan_has_no_text_across_the_deadline(length: float) -> None:
     assert box.x1 < axes.get_window_extent(renderer).x1
 
 
-def test_plan_is_coloured_by_its_grouping_beside_a_column_that_is_kept() -> None:
-    """Long names of jobs leave less room for the words beside the bars, which stay inside."""
-    text = "name,reward,tasks,Id,Pool\n"
-    text += "".join(
-        f"{k}{'_long' * 7},1,20x10h,id{k},{'fx' if k % 2 else 'sea'}\n" for k in range(9)
-    )
-    farm: dict[str, Any] = {"processors": 180, "until": "10h", "keep": ["Id"], "groups": "Pool"}
-    made = schedopt.plan(pl.read_csv(StringIO(text)), **farm)
-    figure = plot(made.frame(), instance=made.instance)
-    renderer: Any = FigureCanvasAgg(figure).get_renderer()
-    figure.draw(renderer)
-    (axes,) = figure.axes
-    assert axes.get_legend_handles_labels()[1] == ["deadline", "sea", "fx"]
-    end = axes.get_window_extent(renderer).x1
-    assert all(words.get_window_extent(renderer).x1 < end for words in axes.texts)
-
-
 def test_plot_of_two_problems_is_refused(tmp_path: Path) -> None:
     files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
     found = [evaluate(file, "core") for file in files]
@@ -232,17 +172,6 @@ def test_plot_of_two_problems_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
     with pytest.raises(InputError, match="results or rows alone"):
         plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])
-
-
-def test_plot_without_a_glyph_gives_no_warning(tmp_path: Path) -> None:
-    job = Job(name="光 🎬", reward=1, stages=((1.0,),))
-    result = evaluate(Instance(name="夜", processors=2, deadline=5, jobs=(job,)), "lcpf")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure = plot(result)
-        assert "光" in "".join(text.get_text() for text in figure.findobj(Text))
-        save(figure, tmp_path / "odd.png")
-        assert svg(figure, "odd")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from builders.msfq import at_load, one_or_all, queue_of, random_jobs
 
 from schedopt import bench
 from schedopt.instances.files import dump
-from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.sweep.rows import read_rows
 from schedopt.sweep.sources import FileSource
 
 EPOCH, HESRPT, MSFQ = (ROOT / "instances" / name for name in ("epoch", "hesrpt", "msfq"))
@@ -111,23 +109,6 @@ def test_unstable_queue_exits_2_from_evaluate_and_0_from_bench(tmp_path: Path) -
     assert all("need 2: 0.5" in row["message"] for row in unstable)
     others = {row["termination"] for row in rows} - {"unstable"}
     assert others <= {"not-applicable"}, "policies for logs"
-
-
-def test_bench_names_the_formulation_of_its_reference(tmp_path: Path) -> None:
-    dump(at_load(2, 0.6), tmp_path / "q2.json")
-    dump(at_load(2, 0.6, objective="weighted"), tmp_path / "q2w.json")
-    dump(at_load(8, 0.9), tmp_path / "q8.json")
-    dump(GENERATORS["multi-class"](1, load=0.5), tmp_path / "several.json")
-    output = tmp_path / "rows.parquet"
-    files = sorted(tmp_path.glob("*.json"))
-    rows = bench(files, policies=["msf"], options={"arrivals": 200_000}, output=output)
-    best = "optimal-policy"
-    assert [row.reference_formulation for row in rows] == [best, best, "threshold", None]
-    assert all(row.gap is not None and row.gap > -0.1 for row in rows[:3])
-    assert rows[3].gap is None
-    assert rows[3].objective is not None
-    assert [row.reference_proven for row in rows] == [True, True, False, False]
-    assert read_rows(f"{output}.jsonl") == rows
 
 
 def test_bench_reference_threshold_is_proven_for_msfq_only(tmp_path: Path) -> None:
@@ -238,20 +219,3 @@ def test_convert_takes_a_window_of_a_log(tmp_path: Path) -> None:
     assert "11 of 11 jobs" in run(*words, "--option", "start=100", "--option", "end=144").stderr
     date = "start=2002-07-28T07:05:45"  # a hundred seconds on
     assert "35 of 35 jobs" in run(*words, "--option", date).stderr
-
-    empty = refused(*words, "--option=start=2031-01-01", "--option=end=2032-01-01")
-    assert "0 (2002-07-28T07:04:05) to 236 (2002-07-28T07:08:01)" in empty
-    assert "date" in refused(*words, "--option=start=soon")
-    (tmp_path / "jobs.csv").write_text("submit,need,run\n0,1,5\n2,2,5\n")
-    plain = [
-        "convert",
-        tmp_path / "jobs.csv",
-        "--option",
-        "as=jobs",
-        "--option",
-        "processors=4",
-        "-o",
-        tmp_path / "p.json",
-    ]
-    assert "no dates" in refused(*plain, "--option=start=2024-01-01")
-    assert "from 0 to 2" in refused(*plain, "--option=start=3")

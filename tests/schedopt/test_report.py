@@ -16,8 +16,7 @@ from selenium.webdriver.common.by import By
 
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
-from schedopt.report import bench_page, result_page
-from schedopt.report.bench_page import write
+from schedopt.report.pages import write_bench, write_result
 from schedopt.verbs.bench import bench
 from schedopt.verbs.plan_table import carried_out
 from schedopt.verbs.solve import solve
@@ -41,7 +40,7 @@ class Found(HTMLParser):
 
 def test_page_escapes_names_and_allows_only_its_own_script(tmp_path: Path) -> None:
     rows = [row(instance=n, policy=n, file=n, message=n, violations=(n,)) for n in EVIL]
-    write(rows, tmp_path / "page.html", failures=EVIL)
+    write_bench(rows, tmp_path / "page.html", failures=EVIL)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     found = Found(text[text.index("<body") :])
     assert not {*found.tags} & {"img", "b", "i", "iframe", "object"}
@@ -60,7 +59,7 @@ def test_bench_page_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     files = [DSSP / "greedy-trap.json", DSSP / "two-shots.json", EPOCH / "fig8.json"]
     rows = bench(files, policies=["greedy", "core", "equi-epoch"])
     for name in ("one.html", "two.html"):
-        write(rows, tmp_path / name)
+        write_bench(rows, tmp_path / name)
     text = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert (tmp_path / "two.html").read_text(encoding="utf-8") == text
     assert "core: 0.00% from the optimum on average." in text
@@ -80,7 +79,7 @@ def test_bench_page_lists_files_that_failed(tmp_path: Path) -> None:
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
     assert "bad.json" in text.split("could not be used</h2>")[1].split("</section>")[0]
-    write([], target, failures=["night.json: nothing in it"])
+    write_bench([], target, failures=["night.json: nothing in it"])
     assert "nothing in it" in target.read_text(encoding="utf-8")
 
 
@@ -97,8 +96,8 @@ def test_wheel_contains_page_style_and_script(installed: Path) -> None:
         assert (installed / "schedopt" / "report" / name).is_file()
 
 
-def write_bench(target: Path) -> None:
-    bench_page.write(ROWS, target, failures=EVIL)
+def write_rows(target: Path) -> None:
+    write_bench(ROWS, target, failures=EVIL)
 
 
 def write_night(target: Path) -> None:
@@ -111,13 +110,13 @@ def write_night(target: Path) -> None:
     about = {"processors": 1, "deadline": 6, "description": EVIL[3]}
     night = Instance(name=EVIL[0], jobs=jobs, constraints=(forbid,), **about)
     result = solve(night)
-    result_page.write(night, result, target, carried_out(night, result))
+    write_result(night, result, target, carried_out(night, result))
 
 
 @pytest.mark.parametrize(
     ("write", "title", "head", "file"),
     [
-        (write_bench, "Instances that could not be used", "gap", "runs.csv"),
+        (write_rows, "Instances that could not be used", "gap", "runs.csv"),
         (write_night, "All jobs", "reward", "plan.csv"),
     ],
 )

@@ -17,7 +17,7 @@ from builders.refusals import raising
 
 import schedopt
 import schedopt.__main__ as command
-from schedopt.archive.judging import verify
+from schedopt.archive import verify
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, example
@@ -204,7 +204,7 @@ def test_ready_and_verify_print_nothing_when_interrupted(
         on.setattr("schedopt.verbs.ready.best_in_order", at(1, number, lambda *_: None))
         said = run(*words, status=STATUS[number])
     assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
-    monkeypatch.setattr("schedopt.verbs.archive.verify", at(2, number, verify))
+    monkeypatch.setattr("schedopt.archive.verify", at(2, number, verify))
     said = run("archive", "verify", "epoch-planted-8x2", "--json", status=STATUS[number])
     assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
 

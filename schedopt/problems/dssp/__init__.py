@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.errors import InputError, at_parameter, quote
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
     from schedopt.solvers.result import Limits, Result
-    from schedopt.tables import Table
 
 
 class DsspProblem(Problem["Instance"]):
@@ -111,30 +110,6 @@ class DsspProblem(Problem["Instance"]):
         from schedopt.planning.plan_rows import plan
 
         return plan(instance, result, run)
-
-    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
-        """Return the share of the capacity of each group, by grouping."""
-        from schedopt.problems.dssp.to_tables import shares
-
-        return shares(result)
-
-    def done(self, instance: Instance, result: Result) -> str:
-        """Return how many jobs complete on time, in words."""
-        from schedopt.problems.dssp.to_tables import jobs_in_time
-
-        return jobs_in_time(instance, result)
-
-    def caution(self, instance: Instance, result: Result, run: Result) -> str:
-        """Return how many selected jobs would be late, in words."""
-        from schedopt.problems.dssp.to_tables import caution
-
-        return caution(instance, result, run)
-
-    def dropped(self, instance: Instance, result: Result) -> Table | None:
-        """Return the table of jobs that are left out, with reasons."""
-        from schedopt.problems.dssp.to_tables import left_out_table
-
-        return left_out_table(instance, result)
 
     def sections(
         self, instance: Instance, result: Result, run: Result | None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances.dssp import (
     Down,
@@ -15,11 +13,8 @@ from schedopt.instances.dssp import (
     scheduled,
     selected,
 )
-from schedopt.problems import lazily
-
-if TYPE_CHECKING:
-    from schedopt.policies.dssp.dispatchers import dispatcher
-    from schedopt.policies.dssp.selectors import selector
+from schedopt.policies.dssp.dispatchers import dispatcher
+from schedopt.policies.dssp.selectors import selector
 
 __all__ = [
     "Down",
@@ -36,12 +31,3 @@ __all__ = [
     "selected",
     "selector",
 ]
-
-if not TYPE_CHECKING:  # or every name would have a type
-    __getattr__ = lazily(
-        __name__,
-        {
-            "dispatcher": "schedopt.policies.dssp.dispatchers",
-            "selector": "schedopt.policies.dssp.selectors",
-        },
-    )

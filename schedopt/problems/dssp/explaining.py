@@ -8,6 +8,7 @@ limit is reported as unproven.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 
@@ -61,9 +62,18 @@ def explain(
     for twin, name in twins.items():
         if name in places:
             places[name].append(twin)
-    can_run = dict(zip(night.index, _able(model), strict=True))
+    if isinstance(model, Schedule):
+        possible = night.in_time | bool(night.late)
+    else:
+        possible = selectable(night, model.fill)
+    can_run = dict(zip(night.index, possible, strict=True))
     able = {name for name, own in places.items() if any(can_run[place] for place in own)}
-    priced = [rule for rule in rules if not _joins_twins(rule, twins)]
+    # A rule that only states that a job runs once, on the farm or in the cloud, has no price.
+    priced = [
+        rule
+        for rule in rules
+        if not (isinstance(rule, Apart) and any(twins.get(name) in rule.jobs for name in rule.jobs))
+    ]
     questions = [[other for other in rules if other is not rule] for rule in priced]
     questions += [[*rules, _runs(asked, places[job.name])] for job in out if job.name in able]
     solved = _solve_each(model, questions, limits, progress)
@@ -106,18 +116,12 @@ def _solve_each(
             continue
         share = min(remaining / (len(questions) - n), each)
         own = replace(limits, gap=0.0, watch=None, time_limit=share)
-        again = portfolio.solve(_other_rules(model, bare, rules), own)
+        fill: Any = {} if isinstance(model, Schedule) else {"fill": model.fill}
+        again = portfolio.solve(type(model)(bare, **fill).add(*rules), own)
         if again.solution is None:
             yield _Optimum(proven=again.termination == "infeasible", conflict=again.conflict)
         else:
             yield _optimum(model.instance, again)
-
-
-def _other_rules(model: Model, bare: Instance, rules: Sequence[Constraint]) -> Model:
-    """Return the model of a night with other rules."""
-    if isinstance(model, Schedule):
-        return Schedule(bare).add(*rules)
-    return type(model)(bare, fill=model.fill).add(*rules)
 
 
 def _runs(name: str, places: Sequence[str]) -> Constraint:
@@ -125,19 +129,6 @@ def _runs(name: str, places: Sequence[str]) -> Constraint:
     if len(places) == 1:
         return Require(name=name, jobs=tuple(places))
     return AtLeast(name=name, jobs=tuple(places), count=1)
-
-
-def _joins_twins(rule: Constraint, twins: dict[str, str]) -> bool:
-    """Return whether the rule only states that a job runs once, on the farm or in the cloud."""
-    return isinstance(rule, Apart) and any(twins.get(name) in rule.jobs for name in rule.jobs)
-
-
-def _able(model: Model) -> Sequence[bool]:
-    """Return which jobs can run at all."""
-    night = model.instance
-    if not isinstance(model, Schedule):
-        return list(selectable(night, model.fill))
-    return list(night.in_time | bool(night.late))
 
 
 def _optimum(night: Instance, result: Result) -> _Optimum:

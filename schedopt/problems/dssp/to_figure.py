@@ -1,6 +1,7 @@
-"""Pictures of nights and seasons: jobs, shares of the capacity, and schedules as Gantt charts."""
+"""Pictures of nights: jobs, shares of the capacity, schedules, and nights that were carried out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures import style
-from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, decorate, label
+from schedopt.pictures.style import BLUE, COLOURS, GREEN, PALE, RED, colours, decorate, label
+from schedopt.planning.carried_out import CarriedOut
 from schedopt.planning.history import NightState, as_events, machine_as_known
 from schedopt.planning.plan_rows import has_several_nights
-from schedopt.problems.dssp.to_tables import largest_groups
+from schedopt.planning.release import Span
+from schedopt.problems.dssp.to_tables import largest_groups, share_bounds
 from schedopt.solvers.result import Result
 
 ALL = "all jobs"  # in place of groups, if there are none
@@ -55,8 +57,6 @@ def results(documents: Documents, night: Instance | None = None) -> Figure:
 
 def draw_shares(documents: Documents, night: Instance | None = None) -> Figure:
     """Draw the shares of the capacity, by night if there are several."""
-    if any(document.solution is None for document in documents):
-        raise ValueError("results without a solution are not drawn")
     if all(has_several_nights(document) for document in documents):
         figure = _shares_by_night(documents)
     else:
@@ -83,7 +83,7 @@ def _shares(documents: Documents, night: Instance | None) -> Figure:
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
             widths = [_share(document.solution, by, group) for group in groups]
             axes.barh(at, widths, 0.8 / len(look), color=colour, label=label(name))
-        _caps(axes, by, groups, documents, night)
+        _mark_bounds(axes, by, groups, documents, night)
         axes.set_yticks(range(len(groups)), [label(group) for group in groups])
         axes.invert_yaxis()
         axes.set_title(label(by), loc="left", fontsize=10)
@@ -116,20 +116,17 @@ def _share(solution: Any, by: str, group: str) -> float:
     return float(solution.shares.get(by, {}).get(group, 0.0))
 
 
-def _caps(
+def _mark_bounds(
     axes: Axes, by: str, groups: Sequence[str], documents: Documents, night: Instance | None
 ) -> None:
-    """Mark caps and floors of fair shares without memory."""
+    """Mark the caps and floors of groups."""
     rules = [rule for document in documents for rule in document.constraints]
-    for rule in [*rules, *(() if night is None else night.constraints)]:
-        if not isinstance(rule, FairShare) or (rule.by, rule.of) != (by, "capacity"):
-            continue
-        marks = ((rule.caps(groups), "at most", RED), (rule.floors(groups), "at least", GREEN))
-        for bounds, what, colour in marks if not rule.remembers else ():
-            caps = [(groups.index(g), share) for g, share in bounds.items() if g in groups]
-            for i, (at, share) in enumerate(caps):
-                ends = ([share, share], [at - 0.45, at + 0.45])
-                axes.plot(*ends, color=colour, linewidth=2, label=None if i else what)
+    caps, floors = share_bounds([*rules, *(night.constraints if night else ())], by, groups)
+    for bounds, what, colour in ((caps, "at most", RED), (floors, "at least", GREEN)):
+        for at, group in enumerate(groups):
+            if group in bounds:
+                ends = ([bounds[group]] * 2, [at - 0.45, at + 0.45])
+                axes.plot(*ends, color=colour, linewidth=2, label=what)
 
 
 def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
@@ -161,10 +158,11 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     deadline = None if night is None else night.deadline
     unit, word = style.time_unit(longest if deadline is None else deadline)
     for axes, document, who in zip(grid[:, 0], documents, style.names(documents), strict=True):
-        night_state = _night_state(document)
-        known = night if night_state is None else machine_as_known(night_state)
-        if night_state is not None and night_state.at:
-            axes.axvline(night_state.at / unit, label="replanned", **REPLANNED)
+        known, asked = night, document.asked
+        if asked is not None and asked.instance is not None and asked.history:
+            state = NightState.of(asked.instance, as_events(asked.history))
+            known = machine_as_known(state)
+            axes.axvline(state.at / unit, label="replanned", **REPLANNED)
         _gantt(axes, document, known, unit)
         axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9) / unit)
         decorate(
@@ -183,14 +181,6 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     return figure
 
 
-def _night_state(result: Result) -> NightState | None:
-    """Return the state of the night of a replanned result, or None."""
-    asked = result.asked
-    if asked is None or asked.instance is None or not asked.history:
-        return None
-    return NightState.of(asked.instance, as_events(asked.history))
-
-
 def _gantt(
     axes: Axes,
     document: Any,
@@ -198,7 +188,6 @@ def _gantt(
     unit: float,
     *,
     edged: int = 2_000,  # tasks up to which each has an edge
-    parts: int = 400,  # of the night: a shorter task has an edge of its own colour
 ) -> None:
     """Draw every task as a bar on its processor, or as pixels if there are very many."""
     on_each = [(task, on) for task in document.solution.tasks for on in task.on]
@@ -209,14 +198,11 @@ def _gantt(
     x, y = np.stack([start, end, end, start], axis=1), row[:, None] + [-0.5, -0.5, 0.5, 0.5]
     corners: Any = np.stack([x, y], axis=-1)
     many = len(on_each) > edged
-    faces = [colour[labels[task.job]] for task, _ in on_each]
-    thin = end - start < end.max(initial=0.0) / parts  # a white edge would hide them
-    edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,
-        facecolors=faces,
-        edgecolors="none" if many else edges,
-        linewidths=0 if many else 0.6,
+        facecolors=[colour[labels[task.job]] for task, _ in on_each],
+        edgecolors="none" if many else "white",
+        linewidths=0 if many else 0.3,
         antialiased=not many,
         rasterized=many,
     )
@@ -246,3 +232,55 @@ def _labels(night: Instance) -> Mapping[str, str]:
         if len(groups) <= len(COLOURS):
             return {job.name: job.groups.get(by, "none") for job in night.jobs}
     return {job.name: "jobs" if len(night.jobs) > len(COLOURS) else job.name for job in night.jobs}
+
+
+def carried_out(
+    report: CarriedOut,
+    *,
+    most: int = 40,  # jobs that are drawn
+) -> Figure:
+    """Draw the planned processors of each job above its line, and the real ones below."""
+    night, jobs = report.night, report.jobs[:most]
+    figure, axes = style.single_panel((9, 1.4 + 0.55 * max(1, len(jobs))))
+    spans = [*report.planned.values(), *report.real.values()]
+    last = max([night.deadline, *(end for _, end in spans)])
+    unit, word = style.time_unit(last)
+    for n, one in enumerate(jobs):
+        job = night.jobs[night.index[one.job]]
+        both = [
+            [(a / unit, b / unit) for key, (a, b) in side.items() if key[0] == one.job]
+            for side in (report.planned, report.real)
+        ]
+        high = max([1, *_changes(both[0])[1], *_changes(both[1])[1]])
+        colour = BLUE if one.status == "done" else RED
+        _fill(axes, both[0], n, -0.42 / high, PALE)
+        _fill(axes, both[1], n, 0.42 / high, colour)
+        due = (night.deadline if job.deadline is None else job.deadline) / unit
+        axes.plot([due, due], [n - 0.45, n + 0.45], color="black", linewidth=1.5)
+        axes.axhline(n, color="black", linewidth=0.5)
+    for colour, words in ((PALE, "planned"), (BLUE, "real"), (RED, "real: late or not done")):
+        if colour != RED or report.late:
+            axes.bar(0, 0, color=colour, label=words)
+    axes.plot([], [], color="black", linewidth=1.5, label="due")
+    axes.set_yticks(range(len(jobs)), [label(one.job) for one in jobs])
+    axes.set_ylim(len(jobs) - 0.4, -0.6)
+    axes.set_xlim(0, 1.02 * last / unit)
+    decorate(axes, x=f"time, {word}" if word else "time", legend="beside")
+    if night.start is not None:
+        style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
+    done = len(report.jobs) - len(report.late)
+    axes.set_title(f"{label(night.name)}: {done} of {len(report.jobs)} jobs done on time")
+    return figure
+
+
+def _changes(spans: Iterable[Span]) -> tuple[list[float], list[int]]:
+    """Return the times at which the number of tasks changes, and the new numbers."""
+    changes = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
+    return [time for time, _ in changes], [*accumulate(change for _, change in changes)]
+
+
+def _fill(axes: Axes, spans: list[Span], line: int, scale: float, colour: str) -> None:
+    """Fill the number of tasks over time, above or below a job's line."""
+    times, counts = _changes(spans)
+    heights = [line + scale * count for count in counts]
+    axes.fill_between(times, line, heights, step="post", color=colour, linewidth=0)

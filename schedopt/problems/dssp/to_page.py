@@ -60,7 +60,7 @@ def sections(
         tables=tables,
         terms=SHARES if tables else {},
     )
-    dropped = to_tables.left_out_table(instance, result)
+    dropped = to_tables.dropped(instance, result)
     if dropped is not None:
         words = "By reward, the highest first."
         tables = (dropped.without_empty_columns(),)

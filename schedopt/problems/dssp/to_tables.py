@@ -44,7 +44,7 @@ def lines(instance: Instance, result: Result[plan_rows.Chosen]) -> Lines:
         yield from _night_lines(instance, result, chosen)
 
 
-def jobs_in_time(instance: Instance, result: Result[plan_rows.Chosen]) -> str:
+def done(instance: Instance, result: Result[plan_rows.Chosen]) -> str:
     """Return how many jobs of a dispatched night complete on time, in words."""
     run = result.solution
     return plan_rows.in_time(instance, run) if isinstance(run, Scheduled) else ""
@@ -101,13 +101,11 @@ def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows
     return f"{count_of(lost, 'selected job')} would end late and earn nothing{hope}"
 
 
-def left_out_table(
+def dropped(
     night: Instance,
     result: Result,
     *,
     most: int = 1_000,  # jobs with a reason
-    few: int = 20,  # the same for large nights
-    large: int = 20_000,  # jobs of a large night
 ) -> Table | None:
     """Return the table of jobs that are left out and why, in order of decreasing reward."""
     if not isinstance(result.solution, Selected | SelectedNights):
@@ -115,7 +113,7 @@ def left_out_table(
     out = int(_left_out(night, result.solution).sum()) - len(twins_of(night))
     if not out:
         return None
-    left_out = reasons(night, result, few if len(night.jobs) > large else most)
+    left_out = reasons(night, result, most)
     words = {"never": "never on time"}
     kinds = Counter(
         f"by rule '{one.rule}'" if one.rule else words.get(one.kind, one.kind)
@@ -203,7 +201,7 @@ def _by_group(
     out = _left_out(night, solution)
     rules = [*night.constraints, *result.constraints]
     for by, shares in solution.shares.items():
-        caps, floors = _bounds(rules, by, list(shares))
+        caps, floors = share_bounds(rules, by, list(shares))
         largest = sorted(shares, key=shares.__getitem__, reverse=True)[:most]
         rows = []
         for group in sorted(largest, key=natural):
@@ -237,7 +235,7 @@ def _bound_reached(
     return " and ".join(words)
 
 
-def _bounds(
+def share_bounds(
     rules: Iterable[Constraint], by: str, groups: Iterable[str]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the tightest caps and floors of each group by rules without memory."""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, Rectangle, Scheduled
-from schedopt.problems import lazily
-
-if TYPE_CHECKING:
-    from schedopt.policies.epoch.heuristics import packing
+from schedopt.policies.epoch.heuristics import packing
 
 __all__ = [
     "Epoch",
@@ -22,6 +17,3 @@ __all__ = [
     "Scheduled",
     "packing",
 ]
-
-if not TYPE_CHECKING:  # or every name would have a type
-    __getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.heuristics"})

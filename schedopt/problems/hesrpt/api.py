@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import (
     Allocated,
@@ -15,10 +13,7 @@ from schedopt.instances.hesrpt import (
     Table,
     Whole,
 )
-from schedopt.problems import lazily
-
-if TYPE_CHECKING:
-    from schedopt.policies.hesrpt.shares import share_policy
+from schedopt.policies.hesrpt.shares import share_policy
 
 __all__ = [
     "Allocated",
@@ -32,6 +27,3 @@ __all__ = [
     "Whole",
     "share_policy",
 ]
-
-if not TYPE_CHECKING:  # or every name would have a type
-    __getattr__ = lazily(__name__, {"share_policy": "schedopt.policies.hesrpt.shares"})

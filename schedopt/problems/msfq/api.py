@@ -25,13 +25,11 @@ from schedopt.instances.msfq import (
     Thresholded,
 )
 from schedopt.instances.msfq.logs import Jobs, Labels, Needs
-from schedopt.problems import lazily
+from schedopt.policies.msfq import admission_rule
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from schedopt.policies.msfq import admission_rule
 
 __all__ = [
     "BoundedPareto",
@@ -59,9 +57,6 @@ __all__ = [
     "admission_rule",
     "sample_path",
 ]
-
-if not TYPE_CHECKING:  # or every name would have a type
-    __getattr__ = lazily(__name__, {"admission_rule": "schedopt.policies.msfq"})
 
 
 def sample_path(
