@@ -21,6 +21,8 @@ from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import plan as planning
 from schedopt.verbs.solve import solve
 
+OUTPUTS = ("output", "template", "report", "json")  # flags that are not keywords of the verb
+
 
 @verb(
     "schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 --seats houdini=8 "
@@ -142,6 +144,7 @@ def plan(
 
 @verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
 def replan(
+    context: Context,
     plan: Annotated[Path, Argument(help="The current plan, as plan --output plan.json writes it.")],
     at: Annotated[
         str, Option(help="The time of the state: now, 6h, 02:00, an ISO time, or a number.")
@@ -193,27 +196,13 @@ def replan(
     from schedopt.terminal.results import replanned as show
     from schedopt.verbs.replan import replan as run
 
+    asked = {key: value for key, value in context.params.items() if key not in OUTPUTS}
+    asked["constraints"] = constraints or ()
     outputs = output or []
     read = [plan, state, add, instance, *(constraints or ())]
     expect_plan_files(outputs, None, report, read, template)
     with live(plan.name) as watch:
-        made = run(
-            plan,
-            at=at,
-            state=state,
-            add=add,
-            column=column,
-            missing=missing,
-            duplicates=duplicates,
-            stay=stay,
-            instance=instance,
-            constraints=constraints or (),
-            time_limit=time_limit,
-            gap=gap,
-            threads=threads,
-            seed=seed,
-            watch=watch,
-        )
+        made = run(**asked, watch=watch)
     for note in made.notes:
         out.say(note)
     deliver_plan(made, lambda: show(made), outputs, report, template, json=json)
