@@ -58,10 +58,8 @@ def test_convert_swf_takes_jobs_that_ran_and_counts_the_others(tmp_path: Path, n
         (LINES[1] + " -1 -1 4", "21: ", "the 18 fields"),
         (line(1, 0, 1).replace("1", "x", 1), "'x'", "a number (field 1)"),
         (line(1, 0, 1) + "e", "'-1e'", "a number (field 18)"),
-        *[
-            (line(1, 0, 1).replace(" -1", f" {text}", 1), f"'{text}'", "a number (field 3)")
-            for text in ("nan", "inf", "1e999", "1_0", "1e")
-        ],
+        (line(1, 0, 1).replace(" -1", " nan", 1), "'nan'", "a number (field 3)"),
+        (line(1, 0, 1).replace(" -1", " 1_0", 1), "'1_0'", "a number (field 3)"),
     ],
 )
 def test_convert_swf_names_a_broken_line(
@@ -184,10 +182,8 @@ def test_convert_takes_columns_by_options(tmp_path: Path) -> None:
     shifted = "times shifted: 0 is 2024-01-01T00:00:00 on its own clock"
     assert said(queue) == [shifted, "no estimates"]
     for options, words in (
-        ({"submit": "Wen"}, "option submit: found 'Wen'; expected the title of a column"),
         ({"need": None}, "or option need=TITLE"),
         ({"began": None}, "'run' (or began and ended)"),
-        ({"user": "Id", "queu": "Id"}, "option"),
         ({"run": "Who"}, "line 2, column 'Who': found 'a;b', and 1 more like it"),
     ):
         given = {key: title for key, title in (NAMED | options).items() if title}
@@ -271,13 +267,6 @@ def test_convert_swf_option_need_selects_processors(
 ) -> None:
     queue = convert(swf_of(tmp_path, FRONTIER), need=need, processors=10**6)
     assert queue.jobs.need.tolist() == expected
-
-
-def test_convert_swf_names_lines_of_unequal_length(tmp_path: Path) -> None:
-    path = swf_of(tmp_path, FRONTIER.replace(" 32 -1 ", " 32 "))
-    words = "line 6: found 20: .*18 fields of the Standard Workload Format and 3 more"
-    with pytest.raises(InputError, match=words):
-        convert(path)
 
 
 def test_convert_swf_does_not_take_nodes_for_processors(tmp_path: Path) -> None:

@@ -171,17 +171,6 @@ def test_load_checks_resources_and_partitions(
     assert identity(queue).log != identity(queue.with_jobs(other)).log
 
 
-def test_load_takes_a_large_machine(tmp_path: Path) -> None:
-    text = "submit,need,run\n0,2000000000,1\n"
-    assert load(logged(tmp_path, text, servers=2_000_000_000)).jobs.need[0] == 2_000_000_000
-    with pytest.raises(InputError, match="at most 10000000, with classes"):
-        Instance(
-            name="x",
-            servers=10**8,
-            classes=({"need": 1, "arrival_rate": 1.0, "service_rate": 1.0},),  # type: ignore[arg-type]
-        )
-
-
 def test_instance_of_a_log_without_jobs_is_refused() -> None:
     bare = Instance(name="x", servers=1, log="x.csv")
     with pytest.raises(InputError, match="load the instance from its file"):

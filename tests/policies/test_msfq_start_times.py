@@ -312,11 +312,6 @@ def test_check_starts_matches_job_names(tmp_path: Path) -> None:
     assert (
         "job 8_2 starts at 2, and should at 1" in run("check-starts", log, starts, status=1).stdout
     )
-    twice = replace(JOBS, name=np.array(["7", "7", "8", "9", "10"], dtype=np.dtypes.StringDType()))
-    schedopt.dump(queue_of(twice, 4), log)
-    run("evaluate", log, "--policy", "easy", "--option", f"starts={starts}")
-    assert starts.read_text().splitlines()[1:] == ["0,0", "1,10", "2,1", "3,29", "4,9"]
-    assert "all 5 jobs" in run("check-starts", log, starts).stdout
 
 
 def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
@@ -375,14 +370,6 @@ def test_check_starts_of_a_plain_log(tmp_path: Path) -> None:
         "check-starts", swf, by_name
     )
     assert "--servers" in refused("check-starts", by_name, by_name)
-    table(by_name, by_name.read_text().replace("6,1", "6,1.000000000000000055"))
-    run("check-starts", swf, by_name, "--servers", "2")
-    table(swf, swf.read_text() + "\n3 4 -1 9 2 -1 -1 2 9" + " -1" * 9)
-    said = refused("check-starts", swf, by_name, "--servers", "2")
-    assert "sorted.; expected jobs in order of submit" in said
-    wide = table(tmp_path / "wide.swf", ";\n1 0 -1 5 3" + " -1" * 13 + "\n2 0 -1 5 1" + " -1" * 13)
-    said = refused("check-starts", wide, by_name, "--servers", "2")
-    assert "all of which can be" in said
     classes = ("example:one-or-all", by_name)
     assert "an instance of a log" in refused("check-starts", *classes)
     assert "an instance of a log" in refused("start-times", "example:one-or-all", "--at", 1)

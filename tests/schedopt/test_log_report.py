@@ -1,6 +1,5 @@
 """The page of a log: waits, usage and the queue, in hours, beside numbers found by plain loops."""
 
-import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from builders.cli import run
 from builders.msfq import queue_of, random_jobs, with_releases
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import schedopt
 from schedopt.instances.msfq import Instance
@@ -19,7 +17,6 @@ from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.instances.times import Dates
 from schedopt.problems.msfq.to_page import (
     bench_sections,
-    log_section,
     mean_held,
     submit_hours,
     usage_table,
@@ -126,27 +123,3 @@ def test_solve_page_of_a_log_shows_the_gap_over_the_bound(tmp_path: Path) -> Non
     text = page.read_text()
     assert f"{result.objective / result.bound - 1:.2%} over the bound" in text
     assert "convert the log with --option timezone=ZONE" in text
-
-
-@pytest.mark.parametrize("dated", [True, False])
-def test_pictures_of_a_log_have_no_overlapping_text(dated: bool) -> None:
-    queue = a_log(start=START if dated else None)
-    part = log_section(queue, {f"policy-{i}": queue.jobs.start + i for i in range(5)})
-    assert len(part.pictures) == 1 + dated
-    for caption, draw in part.pictures:
-        figure = draw()
-        FigureCanvasAgg(figure).draw()
-        (axes,) = figure.axes
-        assert axes.get_xlabel()
-        assert axes.get_ylabel()
-        texts = [axes.xaxis.label, axes.yaxis.label, *figure.legends[0].get_texts()]
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            texts += [
-                tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high
-            ]
-        boxes = [text.get_window_extent() for text in texts if text.get_text()]
-        for one, other in itertools.combinations(boxes, 2):
-            assert not one.overlaps(other), caption
-        whole = figure.bbox.padded(1)
-        assert all(whole.contains(*corner) for box in boxes for corner in box.corners())

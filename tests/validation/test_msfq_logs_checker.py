@@ -133,21 +133,12 @@ def test_check_log_judges_other_claims() -> None:
     assert "objective" in "; ".join(judged(QUEUE, right, objective=1.0).violations)
     assert "jobs: 4, where the log has 3" in faults(jobs=4)
     assert "the starts of 3 jobs, packed" in faults(schedule=pack_starts(STARTS[:2]))
-    assert "schedule: found" in faults(schedule=b"x")
     assert "by: ['user']" in faults(by={"user": right.by["user"]})
     user = right.by["user"]
-    for key, value in (
-        ("jobs", 3),
-        ("mean_wait", 9.0),
-        ("mean_response_time", 1.0),
-        ("mean_bounded_slowdown", 9.0),
-    ):
-        a = msgspec.structs.replace(user["a"], **{key: value})
-        assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
+    a = msgspec.structs.replace(user["a"], mean_wait=9.0)
+    assert "by user a: mean_wait" in faults(by=right.by | {"user": user | {"a": a}})
     assert "other names" in faults(by=right.by | {"user": {"a": user["a"]}})
     assert "confidence" in faults(confidence=-1.0)
-    assert not faults(confidence=0.0)
-    assert "slowdown_bound" in faults(slowdown_bound=-1.0)
     assert "slowdown_bound: not" in faults(slowdown_bound=0.0)
 
 
@@ -156,27 +147,6 @@ def test_check_log_judges_side_constraints() -> None:
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
-
-
-def test_check_log_refuses_a_solution_of_classes() -> None:
-    document = Document(
-        instance="log",
-        problem="msfq",
-        policy="x",
-        termination="completed",
-        solution_status="feasible",
-        sense="minimize",
-        objective=1.0,
-        solution={
-            "mean_response_time": 1.0,
-            "weighted_response_time": 1.0,
-            "classes": [],
-            "arrivals": 0,
-            "confidence": None,
-            "utilization": 0.0,
-        },
-    )
-    assert "solution: of classes" in str(check(QUEUE, document).violations)
 
 
 @given(st.lists(st.floats(allow_nan=False), max_size=50))
@@ -203,18 +173,10 @@ def test_check_log_reproves_a_bound_or_refuses_it() -> None:
     assert "proven" in faults(prices=free)
     assert "proven" in faults(unit=2 * certificate["unit"])
     assert "grid" in faults(grid=certificate["grid"][::-1])
-    assert "grid" in faults(prices=certificate["prices"][1:])
-    assert "too large" in faults(prices=[2**60] * len(free))
-    assert "cannot be evaluated" in faults(scale=[1, 10**400])
-    for changes in ({"prices": [-1, *free[1:]]}, {"unit": 0}, {"kind": "faith"}, {"more": 1}):
-        assert "cannot be read" in faults(**changes)
+    assert "cannot be read" in faults(kind="faith")
     solution = dict(document.solution)
     lower = solution | {"policies": solution["policies"] | {"oracle": 0.5}}
     above = solution | {"bounds": solution["bounds"] | {"prices": 1e9}}
-    for changed, words in (
-        (lower, "the best"),
-        (above, "greatest"),
-        (solution | {"policy": "x"}, "not tried"),
-    ):
+    for changed, words in ((lower, "the best"), (above, "greatest")):
         wrong = msgspec.structs.replace(document, solution=changed)
         assert words in str(check(queue, wrong).violations)
