@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from schedopt.instances.csv_text import change_columns, escape_cell, unescape_cell
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
-from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
 if TYPE_CHECKING:
@@ -73,15 +73,13 @@ def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs
             release = np.where(np.isnan(release), submit, release)
         more = {key.removeprefix(OF): _column(table, key) for key in table.columns if OF in key}
         needs = Needs.of(more) if more else None
-        check_jobs(submit, need, run, estimate, needs, start, release)
         expected = f"a need of at most {servers}, all servers"
         refuse_cells(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
-        whole = need.astype(np.int32)
         return Jobs(
             submit,
-            whole,
+            need.astype(np.int32),
             run,
             estimate,
             name=name,
@@ -263,11 +261,6 @@ def labels_of(texts: pl.Series) -> Labels:
     return Labels(codes["code"].fill_null(-1).to_numpy(writable=True), tuple(names.to_list()))
 
 
-def names_of(texts: pl.Series, *, chunk: int = 2**18) -> Names:
-    """Return texts as an array of names.
-
-    They are converted ``chunk`` rows at a time, since Python objects take ten times the memory.
-    """
-    column = texts.fill_null("")
-    parts = [column[i : i + chunk].to_list() for i in range(0, len(column), chunk)] or [[]]
-    return np.concatenate([np.array(part, dtype=np.dtypes.StringDType()) for part in parts])
+def names_of(texts: pl.Series) -> Names:
+    """Return texts as an array of names."""
+    return np.array(texts.fill_null("").to_list(), dtype=np.dtypes.StringDType())

@@ -133,9 +133,43 @@ class Jobs:
             raise InputError(f"{len(self.submit)} values in every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("at least one job", found="none", place="log")
-        check_jobs(
-            self.submit, self.need, self.run, self.estimate, self.needs, self.start, self.release
-        )
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """Raise `InputError` with the first invalid value, and the number of others."""
+        submit, need, run, estimate = self.submit, self.need, self.run, self.estimate
+        needs, start, release = self.needs, self.start, self.release
+        before = np.concatenate([[-np.inf], submit[:-1]])
+        kinds: list[tuple[str, str, NDArray[np.bool_], NDArray[np.generic]]] = [
+            ("submit", "a number >= 0", ~np.isfinite(submit) | (submit < 0), submit),
+            ("submit", "no less than the one above", submit < before, submit),
+            ("need", f"from 1 to {MOST_NEED}", (need < 1) | (need > MOST_NEED), need),
+            ("run", "a number > 0", ~(np.isfinite(run) & (run > 0)), run),
+        ]
+        if estimate is not None:
+            bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
+            kinds.append(("estimate", "a number > 0", bad, estimate))
+        for title, times in (("submit", submit), ("run", run), ("estimate", estimate)):
+            if times is not None:
+                kinds.append((title, f"at most {MOST_TIME:g}", times > MOST_TIME, times))
+        earliest, words = submit, "submit"
+        if release is not None:
+            early = ~(np.isfinite(release) & (release >= submit))
+            kinds.append(("release", "a number, no less than submit", early, release))
+            earliest, words = release, "submit and release"
+        if start is not None:
+            early = ~np.isnan(start) & ~(np.isfinite(start) & (start >= earliest))
+            kinds.append(("start", f"a number, no less than {words}", early, start))
+        for title, column in needs.columns().items() if needs else ():
+            outside = (column < 0) | (column > MOST_AMOUNT)
+            kinds.append((title, f"from 0 to {MOST_AMOUNT}", outside, column))
+            over = np.cumsum(column.astype(np.float64)) >= MOST_SUM
+            kinds.append((title, "less than 2^62 over all jobs: in a larger unit", over, column))
+        for title, expected, mask, values in kinds:
+            if mask.any():
+                at, more = int(mask.argmax()), int(mask.sum()) - 1
+                found = f"{values[at]:.12g}" + f", and {more} more like it" * bool(more)
+                raise InputError(expected, found=found, place=f"row {at}, column {title!r}")
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -245,49 +279,6 @@ def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
         None if it is None else it.take(rows) if isinstance(it, Labels | Needs) else it[rows]
         for it in columns
     ]
-
-
-def check_jobs(  # noqa: PLR0917
-    submit: Floats,
-    need: Floats | Ints,
-    run: Floats,
-    estimate: Floats | None = None,
-    needs: Needs | None = None,
-    start: Floats | None = None,
-    release: Floats | None = None,
-) -> None:
-    """Raise `InputError` with the first invalid value of a log, and the number of others."""
-    before = np.concatenate([[-np.inf], submit[:-1]])
-    kinds: list[tuple[str, str, NDArray[np.bool_], NDArray[np.generic]]] = [
-        ("submit", "a number >= 0", ~np.isfinite(submit) | (submit < 0), submit),
-        ("submit", "no less than the one above", submit < before, submit),
-        ("need", f"from 1 to {MOST_NEED}", (need < 1) | (need > MOST_NEED), need),
-        ("run", "a number > 0", ~(np.isfinite(run) & (run > 0)), run),
-    ]
-    if estimate is not None:
-        bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
-        kinds.append(("estimate", "a number > 0", bad, estimate))
-    for title, times in (("submit", submit), ("run", run), ("estimate", estimate)):
-        if times is not None:
-            kinds.append((title, f"at most {MOST_TIME:g}", times > MOST_TIME, times))
-    earliest, words = submit, "submit"
-    if release is not None:
-        early = ~(np.isfinite(release) & (release >= submit))
-        kinds.append(("release", "a number, no less than submit", early, release))
-        earliest, words = release, "submit and release"
-    if start is not None:
-        early = ~np.isnan(start) & ~(np.isfinite(start) & (start >= earliest))
-        kinds.append(("start", f"a number, no less than {words}", early, start))
-    for title, column in needs.columns().items() if needs else ():
-        outside = (column < 0) | (column > MOST_AMOUNT)
-        kinds.append((title, f"from 0 to {MOST_AMOUNT}", outside, column))
-        over = np.cumsum(column.astype(np.float64)) >= MOST_SUM
-        kinds.append((title, "less than 2^62 over all jobs: in a larger unit", over, column))
-    for title, expected, mask, values in kinds:
-        if mask.any():
-            at, more = int(mask.argmax()), int(mask.sum()) - 1
-            found = f"{values[at]:.12g}" + f", and {more} more like it" * bool(more)
-            raise InputError(expected, found=found, place=f"row {at}, column {title!r}")
 
 
 def _floats(column: ArrayLike, key: str) -> Floats:

@@ -164,9 +164,7 @@ def read(
     """Read a table; ``columns`` are titles by role, ``timezone`` is for dates without an offset."""
     data = read_bytes(path, MOST_TABLE)
     expect_cells(data)
-    table = read_frame(data)
-    table, repeated = _without_repeated_titles(table)
-    table, again = _without_rows_again(table)
+    table, repeated, again = _without_repeated_rows(read_frame(data))
     titles = _titles_of(table, ROLES, columns)
     missing = {"submit", "need", "run"} - titles.keys()
     if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):
@@ -190,7 +188,8 @@ def read(
     unknown = np.full(len(table), np.nan)
     labels: Any = {role: labels_of(of[role]) for role in GROUPINGS if role in of}
     needs = {title: title for title in table.columns if title.startswith(OF)}
-    needs |= _titles_of(table, dict.fromkeys(filter(_is_need, columns), ()), columns)
+    asked = [role for role in columns if role.startswith(OF)]
+    needs |= _titles_of(table, dict.fromkeys(asked, ()), columns)
     raw = RawLog(
         submit=submit - (zero or 0.0),
         need=parse_durations(of["need"]),
@@ -226,45 +225,27 @@ def read(
     return raw
 
 
-def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return a table with empty rows in place of repeated titles, and a mask of these.
+def _without_repeated_rows(
+    table: pl.DataFrame,
+) -> tuple[pl.DataFrame, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return a table with empty rows in place of repeated titles and rows, and masks of both.
 
-    Joined exports have such rows.
+    Joined exports have such rows. Equal rows are repeated only in an export of sacct, whose jobs
+    have ids.
     """
     import polars as pl
 
-    first, *others = (table[title] == title for title in table.columns)
-    repeated = pl.Series(first.fill_null(value=False))
-    for other in others if repeated.any() else ():
-        repeated &= other.fill_null(value=False)
-    if repeated.any():
-        table = table.select(
-            pl.when(~repeated).then(pl.col(title)).alias(title) for title in table.columns
-        )
-    return table, repeated.to_numpy()
-
-
-def _without_rows_again(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return an export of sacct with empty rows in place of repeated rows, and a mask of these.
-
-    Joined exports whose windows overlap have such rows.
-    """
-    import polars as pl
-
-    again = np.zeros(len(table), dtype=bool)
+    titles = pl.all_horizontal(pl.col(title) == title for title in table.columns)
+    again = pl.lit(value=False)
     if any(title.lower().startswith("jobid") for title in table.columns):
-        row = pl.struct(pl.all())
         empty = pl.all_horizontal(pl.all().is_null())
-        again = table.select(~row.is_first_distinct() & ~empty).to_series().to_numpy()
-        table = table.select(
-            pl.when(pl.Series(~again)).then(pl.col(title)).alias(title) for title in table.columns
-        )
-    return table, again
-
-
-def _is_need(role: str) -> bool:
-    """Return True if a role is the need of a resource."""
-    return role.startswith(OF)
+        again = ~pl.struct(pl.all()).is_first_distinct() & ~empty
+    masks = table.select(titles=titles.fill_null(value=False), again=again)
+    repeated, again_too = masks["titles"], masks["again"] & ~masks["titles"]
+    table = table.select(
+        pl.when(~(repeated | again_too)).then(pl.col(title)).alias(title) for title in table.columns
+    )
+    return table, repeated.to_numpy(), again_too.to_numpy()
 
 
 def _titles_of(
