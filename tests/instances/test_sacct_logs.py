@@ -47,17 +47,58 @@ def converted(folder: Path, text: str, **options: Any) -> Instance:
     return convert(path, **{"processors": 16} | options)
 
 
-def test_convert_sacct_leaves_out_steps(tmp_path: Path) -> None:
-    queue = converted(tmp_path, STEPS)
-    assert (queue.jobs.name.tolist(), queue.jobs.need.tolist()) == (["1043166"], [4])
-    assert "3 left out, steps of other jobs" in said(queue)
+ARRAYS = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|State|Timelimit\n"
+AT = "2026-01-01T00:00:00"
+CASES: list[tuple[str, dict[str, list[Any]], str]] = [
+    (STEPS, {"name": ["1043166"], "need": [4]}, "3 left out, steps of other jobs"),
+    (
+        MIXED,
+        {
+            "name": ["1043074_91", "1043075", "1043080", "1043081"],
+            "need": [4, 4, 1, 1],
+            "run": [3600, 1800, 600, 600],
+            "planned": [86400, 7200, 600, 600],
+        },
+        "1 left out, components that count with the first of their job",
+    ),
+    (
+        f"{ARRAYS}5_[1-3,7%2]|{AT}|0|0|2|PENDING|10:00\n6_[0-4:2]|{AT}|0|0|1|PENDING|10:00\n",
+        {
+            "name": ["5_1", "5_2", "5_3", "5_7", "6_0", "6_2", "6_4"],
+            "need": [2, 2, 2, 2, 1, 1, 1],
+        },
+        "2 rows of arrays that wait, counted as their 7 tasks",
+    ),
+    (  # tasks that ran out of their array
+        f"{ARRAYS}5_[1-3]|{AT}|0|0|2|PENDING|10:00\n5_1|{AT}|60|2|2|COMPLETED|10:00\n"
+        f"5_2|{AT}|30|2|2|RUNNING|10:00\n",
+        {"name": ["5_3", "5_1", "5_2"], "run": [600, 60, 600]},
+        "2 left out, an earlier state",
+    ),
+    (  # attempts of a requeued job
+        f"{ARRAYS}1|{AT}|60|2|2|NODE_FAIL|10:00\n1|2026-01-01T00:05:00|9|2|2|RUNNING|10:00\n",
+        {"run": [60, 600]},
+        "",
+    ),
+    (
+        "JobID|Submit|ElapsedRaw|AllocCPUS|TimelimitRaw\n1|0|60|1|10\n",
+        {"planned": [600]},
+        "",
+    ),
+    (NOW + NOW.replace("\n1|", "\n4|"), {"name": ["1", "4", "2", "3"]}, "2 left out, the same as"),
+    ("submit,need,run\n0,2,9\n0,2,9\n", {"need": [2, 2]}, ""),  # no ids: not repeated
+]
 
 
-def test_convert_sacct_joins_heterogeneous_components(tmp_path: Path) -> None:
-    jobs = converted(tmp_path, MIXED).jobs
-    assert jobs.name.tolist() == ["1043074_91", "1043075", "1043080", "1043081"]
-    assert (jobs.need.tolist(), jobs.run.tolist()) == ([4, 4, 1, 1], [3600, 1800, 600, 600])
-    assert jobs.planned().tolist() == [86400, 7200, 600, 600]
+@pytest.mark.parametrize(("text", "columns", "note"), CASES)
+def test_convert_sacct_makes_jobs_of_rows(
+    tmp_path: Path, text: str, columns: dict[str, list[Any]], note: str
+) -> None:
+    queue = converted(tmp_path, text)
+    for key, values in columns.items():
+        column = queue.jobs.planned() if key == "planned" else getattr(queue.jobs, key)
+        assert column.tolist() == values, key
+    assert note in (queue.description or "")
 
 
 def test_convert_sacct_takes_time_limits_of_unfinished_jobs(tmp_path: Path) -> None:
@@ -69,17 +110,6 @@ def test_convert_sacct_takes_time_limits_of_unfinished_jobs(tmp_path: Path) -> N
     error = refusal(convert, tmp_path / "sacct.txt", processors=16, unfinished="drop")
     assert "2 left out, that have not ended" not in str(error)
     assert "3 left out, that have not ended" in str(error)
-
-
-def test_convert_sacct_lists_a_waiting_array_by_task(tmp_path: Path) -> None:
-    rows = (
-        "5_[1-3,7%2]|2026-01-01T00:00:00|0|0|2|TITLE\n6_[0-4:2]|2026-01-01T00:00:09|0|0|1|TITLE\n"
-    )
-    head = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|State|Timelimit\n"
-    queue = converted(tmp_path, head + rows.replace("TITLE", "PENDING|10:00"))
-    assert queue.jobs.name.tolist() == ["5_1", "5_2", "5_3", "5_7", "6_0", "6_2", "6_4"]
-    assert queue.jobs.need.tolist() == [2, 2, 2, 2, 1, 1, 1]
-    assert "2 rows of arrays that wait, counted as their 7 tasks" in said(queue)
 
 
 def test_convert_sacct_releases_jobs_when_eligible(tmp_path: Path) -> None:
@@ -136,11 +166,6 @@ def test_convert_sacct_reads_resources_and_memory(tmp_path: Path) -> None:
     assert needs["need:memory"].tolist() == [131072, 2048, 16384, 2048, 1]
 
 
-def test_convert_sacct_reads_raw_time_limits_in_minutes(tmp_path: Path) -> None:
-    text = "JobID|Submit|ElapsedRaw|AllocCPUS|TimelimitRaw\n1|0|60|1|10\n"
-    assert converted(tmp_path, text).jobs.planned().tolist() == [600]
-
-
 @pytest.mark.parametrize(("elapsed", "run"), [(None, 1200), (1200, 1200), (4800, 4800)])
 def test_convert_sacct_resolves_ambiguous_times(
     tmp_path: Path, elapsed: int | None, run: int
@@ -176,21 +201,6 @@ def test_convert_sacct_refuses_damaged_exports(tmp_path: Path, text: str, words:
     assert "\n" not in error
 
 
-def test_convert_sacct_skips_titles_of_joined_exports(tmp_path: Path) -> None:
-    later = NOW.replace("\n1|", "\n4|").replace("\n2|", "\n5|").replace("\n3|", "\n6|")
-    queue = converted(tmp_path, NOW + later)
-    assert len(queue.jobs) == 6
-    assert (queue.description or "").startswith("6 of 6 jobs")
-
-
-def test_convert_sacct_counts_repeated_jobs_once(tmp_path: Path) -> None:
-    later = NOW.replace("\n1|", "\n4|")  # its jobs 2 and 3 are those of NOW
-    queue = converted(tmp_path, NOW + later)
-    assert queue.jobs.name.tolist() == ["1", "4", "2", "3"]
-    assert (queue.description or "").startswith("4 of 6 jobs")
-    assert "2 left out, the same as a row above" in said(queue)
-
-
 def test_convert_sacct_takes_the_last_state_of_a_repeated_job(tmp_path: Path) -> None:
     later = NOW.replace("|3600|8|8|04:00:00|RUNNING", "|5400|8|8|04:00:00|COMPLETED")
     later = later.replace(
@@ -202,27 +212,3 @@ def test_convert_sacct_takes_the_last_state_of_a_repeated_job(tmp_path: Path) ->
         assert queue.jobs.run.tolist() == [5400, 7200, 3600]
         assert "2 left out, an earlier state of a job that another row has" in said(queue)
         assert "1 that run, taken to run for their time limits" in said(queue)
-
-
-def test_convert_sacct_takes_a_task_that_ran_out_of_its_array(tmp_path: Path) -> None:
-    head = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|Timelimit|State\n"
-    rows = [
-        "5_[1-3]|2026-01-01T00:00:00|0|0|2|10:00|PENDING",
-        "5_1|2026-01-01T00:00:00|60|2|2|10:00|COMPLETED",
-        "5_2|2026-01-01T00:00:00|30|2|2|10:00|RUNNING",
-    ]
-    queue = converted(tmp_path, head + "\n".join(rows))
-    assert queue.jobs.name.tolist() == ["5_3", "5_1", "5_2"]
-    assert queue.jobs.run.tolist() == [600, 60, 600]
-
-
-def test_convert_sacct_keeps_attempts_of_a_requeued_job(tmp_path: Path) -> None:
-    head = "JobID|Submit|ElapsedRaw|AllocCPUS|Timelimit|State\n"
-    rows = ["1|2026-01-01T00:00:00|60|2|10:00|NODE_FAIL", "1|2026-01-01T00:05:00|9|2|10:00|RUNNING"]
-    queue = converted(tmp_path, head + "\n".join(rows))
-    assert queue.jobs.run.tolist() == [60, 600]
-
-
-def test_convert_csv_keeps_equal_rows_without_job_ids(tmp_path: Path) -> None:
-    queue = converted(tmp_path, "submit,need,run\n0,2,9\n0,2,9\n")
-    assert len(queue.jobs) == 2
