@@ -9,17 +9,18 @@ import numpy as np
 
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.extras import missing
-from schedopt.instances.msfq import Instance, Replayed, Simulated
-from schedopt.instances.msfq.traces import read_trace
+from schedopt.instances.msfq import Instance, JobClass, Replayed, Simulated
+from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.records import MOST_SERVERS
+from schedopt.instances.msfq.traces import Trace, read_trace
 from schedopt.instances.options import Option, is_count
-from schedopt.policies.msfq.experiment import Counters
+from schedopt.policies.msfq.logs import registration
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
-from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from schedopt.policies.msfq.rule import Choice, FlatRule, Rule, RuleFactory, State
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_settled, require_stable
-from schedopt.policies.msfq.summary import summarize
-from schedopt.policies.registry import Policy, Suits, register
+from schedopt.policies.msfq.summary import Counters, summarize
+from schedopt.policies.registry import NotApplicableError, Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
 
@@ -137,7 +138,7 @@ def _common_options(flat: bool) -> dict[str, Option]:
             "a file of arrivals: .csv (time, need, size)",
             lambda v: isinstance(v, str),
         ),
-        **LOG_OPTIONS,
+        **registration.OPTIONS,
     }
     if not flat:
         options["estimates"] = Option(
@@ -227,15 +228,73 @@ def _replay(
     **own: Any,
 ) -> Replayed:
     """Replay a log under a rule."""
-    from schedopt.policies.msfq.logs import by_class, registration
-
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
-    chosen = plan(by_class.classes(queue), name, **own)
-    times = by_class.replay_classes(queue, chosen, estimates=estimates == "exact")
+    chosen = plan(classes_of(queue), name, **own)
+    times = replay_classes(queue, chosen, estimates=estimates == "exact")
     registration.write_starts(times, starts, queue)
     note = "" if chosen.compiled else "replayed in plain Python"
     return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
+
+
+def classes_of(queue: Instance) -> Instance:
+    """Return the queue of classes of a log: one for each need, with the rates of its jobs.
+
+    Raises
+    ------
+    NotApplicableError
+        If the machine has resources, partitions, or more servers than a queue of classes may.
+    """
+    if queue.resources or queue.partitions:
+        raise NotApplicableError("admission rules are for logs without resources or partitions")
+    if queue.servers > MOST_SERVERS:
+        raise NotApplicableError(f"admission rules are for at most {MOST_SERVERS} servers")
+    jobs = queue.jobs
+    span = jobs.span or 1.0
+    needs, kind = np.unique(jobs.need, return_inverse=True)
+    counts, means = np.bincount(kind), np.bincount(kind, jobs.run) / np.bincount(kind)
+    return Instance(
+        name=queue.name,
+        servers=queue.servers,
+        classes=tuple(
+            JobClass(
+                need=int(need),
+                arrival_rate=float(counts[i]) / span,
+                service_rate=1.0 / float(means[i]),
+            )
+            for i, need in enumerate(needs.tolist())
+        ),
+    )
+
+
+def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = False) -> Floats:
+    """Return the start of each job of a log under an admission rule, shape (jobs,).
+
+    Raises
+    ------
+    NotApplicableError
+        If the rule has a random clock, or some jobs never start.
+    """
+    if getattr(plan.make(), "holding", ()):
+        raise NotApplicableError(f"{plan.name} has a random clock, which a log does not have")
+    queue, rows = queue.as_released()
+    jobs = queue.jobs
+    kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
+    trace = Trace(jobs.submit, kind, jobs.run)
+    starts = simulate(
+        classes_of(queue),
+        plan,
+        arrivals=len(jobs),
+        trace=trace,
+        each=True,
+        together=True,
+        estimates=estimates,
+    ).starts
+    if waiting := int(np.isnan(starts).sum()):
+        raise NotApplicableError(f"{waiting} jobs never start under {plan.name}")
+    in_rows = np.empty(len(rows))
+    in_rows[rows] = starts
+    return in_rows
 
 
 def _remarks(queue: Instance, plan: RuleFactory, measured: Counters, arrivals: int) -> str:

@@ -12,14 +12,18 @@ import numpy as np
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq import kernels
-from schedopt.policies.msfq.experiment import DEFAULTS, Counters, Floats, Ints, invalid_start
 from schedopt.policies.msfq.plain import simulate_plainly
 from schedopt.policies.msfq.rule import FlatRule, FlatState, RuleFactory, by_need, slots
+from schedopt.policies.msfq.summary import (
+    BUCKETS,
+    DEFAULTS,
+    LOWEST,
+    Counters,
+    Floats,
+    Ints,
+    invalid_start,
+)
 from schedopt.solvers.compiling import COMPILES
-
-BUCKETS = 96 * 128
-"""Buckets of the histogram: 128 for each power of two, from 2^-40 to 2^56."""
-LOWEST = (1023 - 40) * 128
 
 
 def simulate(

@@ -8,8 +8,8 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
-from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.rule import slots
+from schedopt.policies.msfq.summary import Counters
 from schedopt.policies.registry import NotApplicableError, UnstableError
 
 EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")

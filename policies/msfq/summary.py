@@ -1,23 +1,193 @@
-"""The results of a simulation: mean response times by class, percentiles, and intervals."""
+"""Counters of simulations, their results, and confidence intervals of means by batches.
 
-from math import inf
-from typing import Any
+A run is divided into short batches. The number of them that count as independent is estimated from
+their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992).
+They are then combined into few long batches, whose means are nearly independent (Law, *Simulation
+Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed to the right, so
+the interval is computed for the inverse square root of the mean, which is hardly skewed (Box and
+Cox, "An analysis of transformations", JRSS B 26, 1964); the half-width is that of its longer side.
+Runs that are too short have no interval.
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import (
-    DEFAULTS,
-    Counters,
-    Floats,
-    Interval,
-    interval,
-    observations,
-)
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 PERCENTILES = (50, 90, 95, 99)
+BUCKETS = 96 * 128
+"""Buckets of the histogram: 128 for each power of two, from 2^-40 to 2^56."""
+LOWEST = (1023 - 40) * 128
+T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
+"""The 97.5% quantile of Student's t-distribution, by number of batches."""
+
+
+@dataclass(frozen=True)
+class IntervalParams:
+    """Parameters of confidence intervals.
+
+    Attributes
+    ----------
+    batches : int
+        The number of short batches, a multiple of every number in `T_QUANTILES`.
+    long_batch : float
+        Independent short batches in a long one, if there are enough.
+    few : float
+        Independent batches below which two groupings are tried, and the wider interval counts.
+    enough : float
+        Independent observations that an interval requires, estimated from the load.
+    enough_batches : float
+        Independent batches that it requires as well, estimated from the run.
+    widest : float
+        The largest half-width, relative to the mean, that enters the inverse square root.
+    """
+
+    batches: int = 640
+    long_batch: float = 40.0
+    few: float = 200.0
+    enough: float = 50.0
+    enough_batches: float = 30.0
+    widest: float = 1.9
+
+
+DEFAULTS = IntervalParams()
+
+
+class Interval(NamedTuple):
+    """The half-width of a 95% interval, None where the run is too short for one.
+
+    ``independent`` is the number of independent observations in the run.
+    """
+
+    half_width: float | None
+    independent: float
+
+
+def interval(residuals: Floats, mean: float, *, observations: float = inf) -> Interval:
+    """Return the 95% confidence interval of a mean by batch means.
+
+    Parameters
+    ----------
+    residuals : ndarray, shape (batches,)
+        Deviations of short batches from the mean.
+    mean : float
+        The mean.
+    observations : float
+        An upper bound on the number of independent observations in the run.
+    """
+    if len(residuals) < DEFAULTS.batches:
+        return Interval(None, min(observations, float(len(residuals))))
+    independent = independent_batches(residuals)
+    fewest = min(observations, independent)
+    if observations < DEFAULTS.enough or independent < DEFAULTS.enough_batches:
+        return Interval(None, fewest)
+    if fewest < DEFAULTS.few:
+        half = max(_half_width(residuals, 5), _half_width(residuals, 8))
+    else:
+        wanted = max(8.0, independent / DEFAULTS.long_batch)
+        half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
+    if mean > 0:
+        half = mean * ((1.0 - 0.5 * min(half / mean, DEFAULTS.widest)) ** -2 - 1.0)
+    return Interval(half, fewest)
+
+
+def _half_width(residuals: Floats, batches: int) -> float:
+    """Return the half-width of the 95% interval by so many long batches."""
+    means = residuals.reshape(batches, -1).mean(axis=1)
+    return float(T_QUANTILES[batches] * means.std(ddof=1) / sqrt(batches))
+
+
+def independent_batches(residuals: Floats) -> float:
+    """Return the effective number of independent batches, by Geyer's initial monotone sequence."""
+    count = len(residuals)
+    spectrum = np.fft.rfft(residuals - residuals.mean(), 2 * count)
+    covariances = np.fft.irfft(spectrum * spectrum.conj())[:count] / count
+    if covariances[0] <= 0.0:
+        return float(count)
+    pairs = covariances[0 : count - 1 : 2] + covariances[1:count:2]
+    ends = np.flatnonzero(pairs <= 0.0)
+    kept = np.minimum.accumulate(pairs[: ends[0] if ends.size else len(pairs)])
+    long_run = max(2.0 * float(kept.sum()) - covariances[0], 0.5 * covariances[0])
+    return float(count * covariances[0] / long_run)
+
+
+def observations(queue: Instance, time: float, load: float | None = None) -> float:
+    """Return the number of independent observations in a simulated time, from the load.
+
+    Near saturation the work in a queue behaves like reflected Brownian motion with drift -(1 -
+    load)·k and variance Σ λ·(need·size)². Its integrated autocorrelation time is twice the variance
+    over the squared drift (Whitt, "Planning queueing simulations", Management Science 35, 1989).
+    The ``load`` under a policy counts if it is higher than that of the instance.
+    """
+    variance = sum(
+        job.arrival_rate * job.sizes.second_moment * (job.need / job.service_rate) ** 2
+        for job in queue.classes
+    )
+    spare = (1.0 - max(queue.load, load or 0.0)) * queue.servers
+    return time * spare**2 / (2.0 * variance) if spare > 0.0 else 0.0
+
+
+class Counters(NamedTuple):
+    """The counters of a simulation over B batches and C classes.
+
+    Attributes
+    ----------
+    sums, counts : ndarray, shape (B, C)
+        Response times and completed jobs.
+    levels : ndarray, shape (B, C)
+        Jobs in the system at the start of each batch.
+    areas, came : ndarray, shape (C,)
+        The number of jobs in the system integrated over time, and arrivals.
+    histogram : ndarray, shape (C, buckets)
+        Response times.
+    phases : ndarray, shape (2, 5)
+        Time in MSFQ's phases, and entries; phase 0 is an empty system.
+    starts : ndarray
+        The start of each job, if recorded.
+    samples : ndarray, shape (G, C)
+        Jobs in the system at the times of the grid.
+    oldest : ndarray, shape (C,)
+        How long the oldest waiting job has waited at the end; 0 where none waits.
+    time, busy : float
+        The time that was counted, and the number of busy servers integrated over it.
+    elapsed : float
+        The simulated time with the warm-up.
+    most : int
+        The largest number of jobs in the system.
+    """
+
+    sums: Floats
+    counts: Ints
+    levels: Ints
+    areas: Floats
+    came: Ints
+    histogram: Ints
+    phases: Floats
+    starts: Floats
+    samples: Ints
+    oldest: Floats
+    time: float = 0.0
+    busy: float = 0.0
+    elapsed: float = 0.0
+    most: int = 0
+
+
+def invalid_start(name: str, found: str) -> InputError:
+    """Return the error for a rule that starts a job that does not wait or does not fit."""
+    return InputError(
+        "a job that waits and fits into the idle servers",
+        found=found,
+        place=f"admission rule {name}",
+    )
 
 
 def summarize(
@@ -104,8 +274,6 @@ def _class_time(
 
 def _percentiles(histogram: Any) -> dict[str, float]:
     """Return percentiles, each the midpoint of a bucket less than 1% wide."""
-    from schedopt.policies.msfq.simulation import LOWEST
-
     reached = np.cumsum(histogram)
     wanted = [np.searchsorted(reached, reached[-1] * p / 100.0) for p in PERCENTILES]
     edges = ((np.array(wanted) + LOWEST) << 45).view(np.float64)

@@ -11,9 +11,8 @@ from builders.msfq import of_classes, queue_of, random_jobs
 from hypothesis import strategies as st
 
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.logs import by_class
 from schedopt.policies.msfq.logs.registration import replay_log
-from schedopt.policies.msfq.registration import plan, rules
+from schedopt.policies.msfq.registration import classes_of, plan, replay_classes, rules
 from schedopt.policies.msfq.simulation import simulate
 
 THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
@@ -261,5 +260,5 @@ def test_compiled_rule_equals_its_definition(
 @tried(40, seed=st.integers(0, 2**32 - 1))
 def test_compiled_rule_by_class_replays_a_log_job_by_job(name: str, seed: int) -> None:
     log = queue_of(*random_jobs(seed))
-    chosen = plan(by_class.classes(log), name)
-    assert by_class.replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()
+    chosen = plan(classes_of(log), name)
+    assert replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()

@@ -8,7 +8,7 @@ import numpy as np
 from schedopt.instances.msfq import Instance, Measures, Replayed
 from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
-from schedopt.policies.msfq.experiment import T_QUANTILES
+from schedopt.policies.msfq.summary import T_QUANTILES
 
 SLOWDOWN_BOUND = 10.0
 """The default of τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
