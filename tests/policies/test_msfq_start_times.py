@@ -21,7 +21,7 @@ from schedopt.instances.starts import Start
 from schedopt.instances.times import Dates
 from schedopt.policies.msfq.logs import start_check, start_times
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
-from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
+from schedopt.policies.msfq.logs.start_times import Snapshot, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.starts import time_of
 
@@ -62,28 +62,6 @@ def test_snapshot_with_true_run_times_gives_the_starts_of_the_log(
         return
     onward = play(at.remaining_log(jobs.run[at.unfinished], estimated=True), policy)
     assert np.array_equal(onward[-len(at.waiting) :], starts[at.waiting])
-
-
-def test_snapshot_does_not_depend_on_the_future() -> None:
-    queue = log(200, 6, 3, load=1.2)
-    starts = play(queue, "easy")
-    (time,) = moments(queue, starts, float(starts.max()), 3)[1:2]
-    at = Snapshot(queue, starts, time)
-    jobs = queue.jobs
-    known = at.ended
-    other = jobs.run.copy()
-    rest = np.setdiff1d(np.arange(len(jobs)), known)
-    other[rest] = np.maximum(other[rest], time - starts[rest] + 1.0) + 7.0
-    changed = queue.with_jobs(
-        Jobs(jobs.submit, jobs.need, other, np.fmax(jobs.estimate, other), jobs.user)  # type: ignore[arg-type]
-    )
-    for name, model in MODELS.items():
-        one = model(jobs, known)(at.unfinished, at.elapsed, 20, 1)
-        estimated = Jobs(jobs.submit, jobs.need, other, jobs.estimate, jobs.user)
-        two = model(estimated, known)(at.unfinished, at.elapsed, 20, 1)
-        assert np.array_equal(one, two), name
-        assert (one > at.elapsed).all(), name
-    assert np.array_equal(Snapshot(changed, starts, time).waiting, at.waiting)
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
@@ -173,14 +151,6 @@ def test_start_times_of_an_export_without_a_past_have_no_intervals(tmp_path: Pat
     ):
         assert said in refused("start-times", export, "--servers", "8", "--at", *words)
     assert "--servers" in refused("start-times", export, "--at", "now")
-
-
-def test_start_times_refuse_too_few_servers(tmp_path: Path) -> None:
-    line = NOW.splitlines()[1]
-    export = table(tmp_path / "sacct.txt", NOW + line.replace("1|ada", "4|ada") + "\n")
-    said = refused("start-times", export, "--at", "now", "--servers", "15")
-    assert "--servers: found 15; expected at least 16" in said
-    run("start-times", export, "--at", "now", "--servers", "16")
 
 
 def exported(queue: Instance, starts: Floats, until: float) -> str:
