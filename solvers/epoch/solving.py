@@ -4,7 +4,6 @@ from typing import Any
 
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
-from schedopt.solvers import cpsat
 from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.epoch import is_small_model
@@ -55,6 +54,8 @@ def by_cpsat(
     Warm-started with the incumbent and the bound, except when it verifies another engine's result.
     A model that is too large to be built is not searched.
     """
+    from schedopt.solvers import cpsat
+
     start, bound = task.incumbent, task.bound
     if not task.confirming and bound is None:
         start, bound = task.heuristic(), least_overhead(model)
