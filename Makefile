@@ -20,7 +20,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY)   ## solve a render night under a fair share, then compare the selectors with the optimum
-	$(BIN)/python -m benchmarks.demo
+	PYTHON=$(BIN)/python benchmarks/demo.sh
 
 test: $(READY)   ## lint, types, tests
 	$(BIN)/ruff check .

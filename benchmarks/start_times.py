@@ -1,10 +1,10 @@
 """Coverage of the intervals of `schedopt.start_times` on the last third of a log.
 
-``python -m benchmarks.start_times LOG... [--moments 40]`` replays each log under EASY. At moments
-at which jobs wait it predicts their starts, and compares with the starts of the replay.
+``python -m benchmarks.start_times LOG...`` replays each log under EASY. At forty moments at which
+jobs wait it predicts their starts, and compares with the starts of the replay.
 """
 
-import argparse
+import sys
 from pathlib import Path
 
 import schedopt
@@ -15,7 +15,7 @@ from schedopt.policies.msfq.logs.start_times import Snapshot, moments
 from schedopt.policies.registry import registered
 
 
-def coverage(queue: Instance, count: int, level: float = 0.9) -> tuple[int, int]:
+def coverage(queue: Instance, count: int = 40, level: float = 0.9) -> tuple[int, int]:
     """Return the number of starts within their intervals, and the number of intervals."""
     starts = replay_log(queue, "easy", "given" if queue.jobs.estimated else "exact")
     times = moments(queue, starts, float(starts.max()), 3 * count)
@@ -31,15 +31,11 @@ def coverage(queue: Instance, count: int, level: float = 0.9) -> tuple[int, int]
 
 def main() -> None:
     """Print the coverage of each log."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("logs", nargs="+", type=Path)
-    parser.add_argument("--moments", type=int, default=40)
-    asked = parser.parse_args()
     registered("msfq")
-    for path in asked.logs:
+    for path in map(Path, sys.argv[1:]):
         is_instance = path.name.endswith((".json", ".json.gz"))
         queue = schedopt.load(path) if is_instance else convert(path)
-        held, intervals = coverage(queue, asked.moments)
+        held, intervals = coverage(queue)
         share = f"{held / intervals:.1%}" if intervals else "none"
         print(f"{path.name}: {share} of {intervals:,} intervals hold", flush=True)
 

@@ -128,11 +128,6 @@ def _resource(draw: Random, draft: Draft, name: str) -> Constraint:
     return kinds.Resource(name=name, use=use, capacity=_capacity(draw, list(use.values())))
 
 
-def _seats(draw: Random, draft: Draft, name: str) -> Constraint:
-    use = {job: draw.randint(0, 3) for job in draft.few(draw)}
-    return kinds.Seats(name=name, capacity=draw.randint(0, 3), use=use)
-
-
 RULES: dict[str, Rule] = {
     "fair-share cap": lambda d, x, n: _shared(d, x, n, floor=False, of="capacity"),
     "fair-share floor": lambda d, x, n: _shared(d, x, n, floor=True, of="capacity"),
@@ -144,17 +139,7 @@ RULES: dict[str, Rule] = {
         name=n,  # type: ignore[arg-type]
     ),
     "fair-share past": _past,
-    "require": lambda d, x, n: kinds.Require(jobs=x.few(d)[:1], name=n),
-    "forbid": lambda d, x, n: kinds.Forbid(jobs=x.few(d), name=n),
-    "imply": lambda d, x, n: kinds.Imply(if_=d.choice(x.names), then=d.choice(x.names), name=n),
-    "together": lambda d, x, n: kinds.Together(jobs=x.few(d), name=n),
-    "apart": lambda d, x, n: kinds.Apart(jobs=x.few(d), name=n),
-    "at-most": lambda d, x, n: kinds.AtMost(jobs=x.few(d), count=d.randint(0, 3), name=n),
-    "at-least": lambda d, x, n: kinds.AtLeast(
-        by="team", group=x.team(d), count=d.randint(0, 2), name=n
-    ),
     "resource": _resource,
-    "seats": _seats,
 }
 """Side constraints of dssp, by what a run of the agreement calls them."""
 
