@@ -23,9 +23,8 @@ from schedopt.instances.dssp.placing import (
     selected,
     selected_nights,
 )
-from schedopt.instances.dssp.planned import Tasks
+from schedopt.instances.dssp.planned import Tasks, Window, refuse_nights, windows
 from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
-from schedopt.instances.dssp.windows import Window, refuse_nights, windows
 
 __all__ = [
     "FILL",

@@ -29,7 +29,7 @@ from schedopt.instances.dssp.jobs import (
 )
 from schedopt.instances.dssp.machine import ONE, Down, Machine, in_order
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
-from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks, guaranteed
+from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -349,8 +349,15 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return ""
 
     def guaranteed_fill(self) -> float:
-        """Return r of Theorem 4: see `guaranteed`."""
-        return guaranteed(self.planned.paths, self.in_time, self.processors, self.deadline)
+        """Return r = 1 - (1 - 1/P)·max T_∞/D, for which every selected job completes on time.
+
+        The maximum is over the jobs that can complete by the deadline; r is 1 if there are none.
+        Source: Theorem 4, valid for any non-delay dispatcher.
+        """
+        paths = self.planned.paths
+        longest = Fraction(int(paths.numbers[self.in_time].max(initial=0)), paths.scale)
+        others = Fraction(self.processors - 1, self.processors)
+        return float(1 - others * longest / as_written(self.deadline))
 
     @cached_property
     def has_common_unit(self) -> bool:

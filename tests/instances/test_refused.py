@@ -6,21 +6,31 @@ here stands one refusal of each sort, and what only several fields together make
 
 import gzip
 import json
+import random
+from contextlib import suppress
+from functools import cache
 from math import inf, nan
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
+import pytest
+from builders import effort
+from builders.mutated_files import mutated
 from builders.refusals import GONE, GOOD, changed, place_of, refusal
+from hypothesis import strategies as st
 from pytest import mark, raises
 
 from schedopt.formulations.constraints import Constraint
-from schedopt.instances import files
+from schedopt.instances import files, schema
 from schedopt.instances.constraints import AtMost, FairShare, Forbid, Seats
 from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.epoch import Job as Minimum
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import FormatError, InputError
+from schedopt.instances.examples import examples
+from schedopt.instances.files import PROBLEMS
 from schedopt.instances.hesrpt import Job as Sized
 from schedopt.instances.msfq import JobClass
 
@@ -214,3 +224,60 @@ def test_records_refuse_objects() -> None:
         Job(**JOB, reward=object())  # type: ignore[arg-type]
     with raises(TypeError, match="rewar"):
         Job(**JOB, rewar=1)  # type: ignore[call-arg]
+
+
+# --- schemas ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_schema_file_equals_the_types(problem: str) -> None:
+    kept = schema.path(problem).read_bytes()
+    assert kept == schema.schema_text(problem), "run `python -m schedopt.instances.schema`"
+
+
+# --- agreement with loading ---------------------------------------------------------------------
+
+
+@cache
+def judge(problem: str) -> Any:
+    return jsonschema.Draft202012Validator(schema.schema(problem))
+
+
+def agrees(problem: str, document: Any) -> bool:
+    """Return whether a document is taken; schema and loading must say the same."""
+    valid = bool(judge(problem).is_valid(document))
+    try:
+        files.parse(json.dumps(document).encode())
+    except InputError as error:
+        # Beyond the schema: references, names, sums, one number compared with another.
+        assert not valid or not isinstance(error, FormatError), (str(error), document)
+        return False
+    assert valid, document
+    return True
+
+
+@cache
+def sources() -> list[tuple[str, Any]]:
+    found = []
+    for example in examples().values():
+        data = example.path.read_bytes()
+        text = gzip.decompress(data) if example.path.suffix == ".gz" else data
+        if len(text) < 6000:
+            found.append((example.problem, json.loads(text)))
+    return found
+
+
+@pytest.mark.parametrize(("problem", "document"), sources())
+def test_schema_agrees_with_the_loader_on_bundled_instances(problem: str, document: Any) -> None:
+    assert agrees(problem, document)
+
+
+@effort.tried(1500, seed=st.integers(0, 2**31))
+def test_schema_agrees_with_the_loader_on_mutated_instances(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311
+    problem, document = draw.choice(sources())
+    text = mutated(json.dumps(document).encode(), draw)
+    with suppress(ValueError):
+        changed = json.loads(text)
+        if b"NaN" not in text and b"0" * 310 not in text:  # which are no JSON, and no doubles
+            agrees(problem, changed)
