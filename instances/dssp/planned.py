@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,9 @@ from schedopt.instances.errors import InputError, expect
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp.jobs import Job
-    from schedopt.instances.dssp.records import Instance
 
 
+Instance = Any  # `records.Instance`, which imports this module
 FORGIVEN = 1 + Fraction(1, 10**11)
 """What a completion may exceed a deadline by, as the rounding of sums of lengths."""
 Floats = NDArray[np.float64]
