@@ -20,9 +20,8 @@ def engines(formulation: str) -> tuple[Engine, ...]:
 def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:
     """Return a certificate of the bound of a result, or None."""
     if model.name == "optimal-policy":
-        from schedopt.solvers.msfq.optimal_policy import optimal
-
-        return optimal.certify(model, result, limits)
+        certificate: Certificate | None = model.certificate
+        return certificate
     if model.name == "bound":
         from schedopt.solvers.msfq.log_bound import bracket
 

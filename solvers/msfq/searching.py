@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
-from schedopt.solvers.result import Limits, Result, gap
+from schedopt.solvers.result import Limits, Result, Termination, gap
 from schedopt.solvers.running import (
     Run,
     Search,
@@ -97,3 +97,39 @@ def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
         "the best of the thresholds that the model allows; no bound for the instance"
         * model.changed
     )
+
+
+def solve_program(run: Run, began: float, **program: Any) -> tuple[Termination, Any]:
+    """Solve a linear program in HiGHS, within the time limit from ``began`` on the clock.
+
+    Parameters
+    ----------
+    run : Run
+    began : float
+    **program
+        The arguments of `scipy.optimize.linprog`: columns are nonnegative.
+
+    Returns
+    -------
+    termination : str
+    result : scipy.optimize.OptimizeResult
+    """
+    from scipy.optimize import linprog
+
+    options = {"dual_feasibility_tolerance": 1e-9}
+    if run.limits.time_limit is not None:
+        options["time_limit"] = max(0.0, began + run.limits.time_limit - now())
+    results: list[Any] = []
+
+    def work() -> None:
+        # The simplex method takes twice as long, but rarely fails.
+        for method in ("highs-ipm", "highs-ds"):
+            results.append(linprog(**program, method=method, options=options))
+            if results[-1].status != 4:
+                return
+
+    run.in_thread(work, lambda: None)
+    found = results[-1]
+    names: dict[int, Termination] = {0: "optimal", 1: "time-limit"}
+    stopped = names.get(found.status, "error")
+    return "interrupted" if run.interrupted and stopped != "optimal" else stopped, found

@@ -27,7 +27,6 @@ from schedopt import evaluate, solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import LogBound, Threshold
 from schedopt.formulations.msfq.log_bound import Ticks
-from schedopt.formulations.msfq.process import Process
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode, load, parse
 from schedopt.instances.msfq import Deterministic, Instance, JobClass
@@ -40,7 +39,7 @@ from schedopt.policies.registry import registered
 from schedopt.solvers.msfq.log_bound import has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening_prices
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
-from schedopt.solvers.msfq.optimal_policy.relative_values import bound_policy_cost, edge_slopes
+from schedopt.solvers.msfq.optimal_policy.policy_iteration import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result
@@ -132,7 +131,7 @@ def small() -> Instance:
 @pytest.mark.slow
 def test_optimal_policy_cost_of_two_servers_at_load_0_9_is_known() -> None:
     result = solve(small(), formulation="optimal-policy", options={"tolerance": 3e-7})
-    assert result.objective == pytest.approx(9.642151, abs=3e-6)
+    assert result.objective == pytest.approx(9.6421532, abs=3e-6)
     assert result.termination == result.solution_status == "optimal"
     assert result.bound < result.objective
     assert result.gap <= 1e-6
@@ -166,41 +165,18 @@ def test_optimal_policy_bounds_every_policy(queue: Instance) -> None:
     assert compared >= 4
 
 
-def cost_of(process: Process, decisions: Any) -> float:
-    """Return a policy's long-run cost, infinite unless it is shown to be stable."""
-    highest, k, width = decisions.shape
-    found = None
-    for _ in range(2):  # the first values tell how steep they are
-        values = np.zeros((highest, k + 2, width)) if found is None else found.values
-        steps = bound_policy_cost(process, decisions, edge_slopes(values))
-        while True:
-            try:
-                next(steps)
-            except StopIteration as ended:
-                found = ended.value
-                break
-        if found is None:
-            return np.inf
-    return float(found.cost)
-
-
 @pytest.mark.parametrize("l", [0, 1])
 def test_optimal_policy_evaluates_a_given_policy(l: int) -> None:
     system = Threshold(at_load(3, 0.6)).system
-    decisions = np.ones((41, 3, 71), np.int8)
-    decisions[1:, 1 : l + 1, :-1] = decisions[:, :, 0] = 0
-    decisions[1:, 0, :-1] = 2
-    times = exact(system, l, "lazy")
-    for costs, expected in (((1 / system.l1, 0.0), times[0]), ((0.0, 1 / system.lk), times[1])):
-        assert cost_of(Process(system, *costs), decisions) == pytest.approx(expected, rel=1e-6)
-
-
-def test_optimal_policy_gives_an_unstable_policy_infinite_cost() -> None:
-    system = Threshold(at_load(4, 0.9)).system
-    decisions = np.ones((31, 4, 41), np.int8)  # large jobs start where no small one waits
-    decisions[:, :, 0] = 0
-    decisions[1:, 0, 0] = 2
-    assert cost_of(Process(system, 1.0, 1.0), decisions) == np.inf
+    decisions = np.ones((62, 3, 102), np.int8)
+    decisions[1:, 1 : l + 1, :-2] = decisions[:, :, 0] = 0
+    decisions[1:, 0, :-2] = 2
+    equations = PolicyEquations(decisions, system)
+    rates = system.l1, system.lk
+    for jobs, rate, expected in zip(
+        count_jobs(3, equations.shape), rates, exact(system, l, "lazy"), strict=True
+    ):
+        assert equations.solve(jobs)[0] / rate == pytest.approx(expected, rel=1e-6)
 
 
 def test_optimal_policy_at_a_time_limit_is_a_threshold() -> None:

@@ -62,6 +62,7 @@ class DeclaredBound(Engine["LogBound"]):
     name = "model"
     description = f"logs with at most {DEFAULTS.accepted:,} ticks of run time over all starts"
     proves = "the optimum of the linear program with a column for each start"
+    needs = "scipy"
     certificate = "server-prices"
 
     def accepts(self, model: LogBound) -> bool:

@@ -16,12 +16,11 @@ import numpy as np
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.mip.highs import version
-from schedopt.solvers.msfq.linear import LinearProgram
 from schedopt.solvers.msfq.log_bound.bracket import bracket_result
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
+from schedopt.solvers.msfq.searching import solve_program
 from schedopt.solvers.result import Result
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, plain_version
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
@@ -36,26 +35,38 @@ def solve(model: LogBound, task: EngineTask) -> Result:
 
     The objective of the best policy is reported, but not used.
     """
+    from scipy.sparse import csc_array
+
     run, ticks = Run(task.limits), model.parts[0].ticks["servers"]
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
-    program = LinearProgram()
-    free = [program.row(-np.inf, ticks.servers) for _ in range(last)]
-    for submit, need, length, weight in _jobs(ticks):
-        once = program.row(1.0, 1.0)
+    costs: list[int] = []
+    busy: list[tuple[int, int, int]] = []  # time, column and servers
+    once: list[tuple[int, int]] = []
+    for job, (submit, need, length, weight) in enumerate(_jobs(ticks)):
         for start in range(submit, last - length + 1):
-            busy = [(free[time], need) for time in range(start, start + length)]
-            program.column(weight * (start + length - submit), [(once, 1.0), *busy])
-    solved = program.solve(task.limits, run.began)
+            busy += [(time, len(costs), need) for time in range(start, start + length)]
+            once.append((job, len(costs)))
+            costs.append(weight * (start + length - submit))
+    rows, columns, needs = np.array(busy, np.int64).reshape(-1, 3).T
+    jobs, starts = np.array(once).T
+    stopped, found = solve_program(
+        run,
+        run.began,
+        c=np.array(costs, np.float64),
+        A_ub=csc_array((needs.astype(float), (rows, columns)), shape=(last, len(costs))),
+        b_ub=np.full(last, ticks.servers),
+        A_eq=csc_array((np.ones(len(jobs)), (jobs, starts))),
+        b_eq=np.ones(len(ticks.run)),
+    )
     hint: Bracketed | None = task.incumbent or task.heuristic()
     bounds = {} if hint is None else dict(hint.bounds)
-    stopped = solved.stopped
     if stopped == "optimal":
-        worth = np.rint(-solved.prices[:last] * UNIT).astype(np.int64)
+        worth = np.rint(-found.ineqlin.marginals * UNIT).astype(np.int64)
         prices = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
         bound, stopped = rounded_down(bound_of_prices(ticks, prices) + model.delay), "completed"
         if bound > bounds.get("prices", 0.0):
             bounds["prices"], model.parts[0].prices = bound, prices
-    return bracket_result(model, run, hint, bounds, stopped, by=version())
+    return bracket_result(model, run, hint, bounds, stopped, by=plain_version())
 
 
 def bound_of_prices(ticks: Ticks, prices: Prices) -> Fraction:

@@ -16,7 +16,7 @@ class PolicyIterationEngine(Engine["OptimalPolicy"]):
 
     name = "queues"
     description = "any one-or-all system, also with changed costs"
-    proves = "lower and upper bounds on the optimum, without a limit on the number of jobs"
+    proves = "a lower bound on every policy, without a limit on the number of jobs"
     certificate = "relative-values"
     confirmed_by = "model"
     needs = "scipy"
@@ -28,7 +28,7 @@ class PolicyIterationEngine(Engine["OptimalPolicy"]):
 
     def solve(self, model: OptimalPolicy, task: EngineTask) -> Result | Partial:
         """Solve by policy iteration."""
-        from schedopt.solvers.msfq.optimal_policy.optimal import solve
+        from schedopt.solvers.msfq.optimal_policy.policy_iteration import solve
 
         return solve(model, task)
 
@@ -38,6 +38,7 @@ class DeclaredPolicy(Engine["OptimalPolicy"]):
 
     name = "model"
     description = "systems of few servers and a low load"
+    needs = "scipy"
     proves = (
         "the optimum of a truncated decision process in which at most 1e-9 of all arrivals are lost"
     )
@@ -47,7 +48,7 @@ class DeclaredPolicy(Engine["OptimalPolicy"]):
         from schedopt.solvers.msfq.optimal_policy import program
 
         _ = model.changed
-        return program.box_of(model) is not None
+        return program.room_of(model) is not None
 
     def solve(self, model: OptimalPolicy, task: EngineTask) -> Result | Partial:
         """Solve the linear program with HiGHS."""
