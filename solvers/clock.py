@@ -43,7 +43,7 @@ class CompilingStopwatch:
 
 
 compiling = CompilingStopwatch()
-"""Time spent compiling or loading kernels in this process; see `solvers.compiling_clock`."""
+"""Time spent compiling or loading kernels in this process; see `solvers.compiling`."""
 
 
 def now() -> float:

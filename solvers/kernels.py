@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import makes_no_arrays
-
 Floats = NDArray[np.float64]
 
 
@@ -66,13 +64,11 @@ class Ascent:
         return following
 
 
-@makes_no_arrays
 def before(a: float, i: int, b: float, j: int) -> bool:
     """Return True if item ``i`` with key ``a`` comes before item ``j`` with key ``b``."""
     return a < b or (a == b and i < j)
 
 
-@makes_no_arrays
 def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     """Add an item; return the new size."""
     at = size
@@ -86,7 +82,6 @@ def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     return size + 1
 
 
-@makes_no_arrays
 def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     """Replace the first item by another."""
     at = 0
@@ -104,7 +99,6 @@ def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     keys[at], items[at] = key, item
 
 
-@makes_no_arrays
 def pop(keys: Any, items: Any, size: int) -> int:
     """Remove the first item; return the new size.
 
@@ -123,7 +117,6 @@ def pop(keys: Any, items: Any, size: int) -> int:
     return size
 
 
-@makes_no_arrays
 def last_at_most(values: Any, low: int, high: int, value: float) -> int:
     """Return the last index from low to high - 1 whose value is at most ``value``, else low."""
     while high - low > 1:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.policies.msfq.rule import FlatState, NextStart
-from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
+from schedopt.solvers.compiling import kernel, specialized
 from schedopt.solvers.kernels import pop, push
 
 ARRIVED, IN_SYSTEM, MOST, FREE, RUNNING, PHASE, FAULT = range(7)
@@ -60,8 +60,8 @@ def next_start(state: FlatState, free: int) -> int:
 @cache
 def advance_by(rule: NextStart) -> Any:
     """Return `advance` compiled for a rule, which is a constant in it."""
-    own = specialized(advance, f"advance_{rule.__name__}", next_start=makes_no_arrays(rule))
-    return kernel(makes_arrays=False)(own)
+    own = specialized(advance, f"advance_{rule.__name__}", next_start=rule)
+    return kernel()(own)
 
 
 def advance(
@@ -112,7 +112,6 @@ def advance(
             note_phase(state, sim)
 
 
-@makes_no_arrays
 def arrive(jobs: Jobs, state: FlatState, sim: Simulator) -> None:
     """Append the next job to the line of its class."""
     job = sim.whole[ARRIVED]
@@ -128,7 +127,6 @@ def arrive(jobs: Jobs, state: FlatState, sim: Simulator) -> None:
     sim.whole[MOST] = max(sim.whole[MOST], sim.whole[IN_SYSTEM])
 
 
-@makes_no_arrays
 def begin(c: int, jobs: Jobs, state: FlatState, sim: Simulator) -> None:
     """Start the first job of a class."""
     whole, job, now = sim.whole, state.head[c], sim.real[NOW]
@@ -140,7 +138,6 @@ def begin(c: int, jobs: Jobs, state: FlatState, sim: Simulator) -> None:
     whole[RUNNING] = push(sim.ends, sim.ended, whole[RUNNING], now + jobs.sizes[job], job)
 
 
-@makes_no_arrays
 def note_phase(state: FlatState, sim: Simulator) -> None:
     """Record the time in each phase of section 4.2; phase 0 is an empty system."""
     small, large, phase = state.memory[0], state.memory[1], sim.whole[PHASE]

@@ -13,7 +13,7 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.speedup_kernels import (
     AMDAHL,
     POWER,
@@ -57,7 +57,6 @@ def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Flo
         low[g] = min(low[g], high[g])
 
 
-@makes_no_arrays
 def _team_demand(
     c: Curves,
     lam: Floats,
@@ -102,7 +101,6 @@ def _team_demand(
     return total, fall
 
 
-@makes_no_arrays
 def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
     """Return True if the demand of some job is a discontinuous function of the rent."""
     jumps = False
@@ -111,7 +109,6 @@ def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
     return jumps
 
 
-@makes_no_arrays
 def _team_rent(
     c: Curves,
     lam: Floats,

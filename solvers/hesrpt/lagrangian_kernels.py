@@ -3,7 +3,7 @@
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.speedup_kernels import (
     POWER,
     TABLE,
@@ -56,7 +56,6 @@ class Renter(NamedTuple):
     cost: float  # of a unit of time until it completes
 
 
-@makes_no_arrays
 def first_below(rents: Floats, value: float) -> int:
     """Return the first cell whose rent is below a value, or E."""
     low, high = 0, len(rents)
@@ -69,7 +68,6 @@ def first_below(rents: Floats, value: float) -> int:
     return low
 
 
-@makes_no_arrays
 def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
     """Return the gain of a job in the first n cells at a work price, and the work that it does.
 
@@ -117,7 +115,6 @@ def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
     return gain, work
 
 
-@makes_no_arrays
 def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
     """Return a lower bound on a job's cost if it completes after n cells, and its work.
 
@@ -135,7 +132,6 @@ def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
     return paid - gain - off, work
 
 
-@makes_no_arrays
 def price_until(one: Renter, n: int, start: float) -> float:
     """Return approximately the work price at which a job completes in n cells, or infinity.
 
@@ -169,7 +165,6 @@ def price_until(one: Renter, n: int, start: float) -> float:
     return exp(u)
 
 
-@makes_no_arrays
 def least_cost_between(
     one: Renter, a: int, b: int, most: float, least: float, goal: float, out: Floats
 ) -> float:
@@ -217,7 +212,6 @@ def least_cost_between(
     return best
 
 
-@makes_no_arrays
 def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
     """Return a lower bound on the cost of a job alone, for any completion time.
 
@@ -263,7 +257,7 @@ def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
     return min(least, best)
 
 
-@kernel(makes_arrays=False)
+@kernel()
 def least_costs(
     c: Curves,
     path: Path,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup, Whole, points
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.kernels import last_at_most
 
 Floats = NDArray[np.float64]
@@ -74,13 +74,12 @@ def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, F
     return TABLE, 0.0, *points(speedup, servers)
 
 
-@makes_no_arrays
 def _segment(c: Curves, j: int, k: float) -> int:
     """Return the segment of job j's table that contains k; at a point, the segment to its right."""
     return last_at_most(c.xs, int(c.firsts[j]), int(c.lasts[j]) - 1, k)
 
 
-@kernel(python_up_to=6000, makes_arrays=False)
+@kernel(python_up_to=6000)
 def speed(c: Curves, j: int, k: float) -> float:
     """Return s_j(k)."""
     if k <= 0.0:
@@ -97,7 +96,7 @@ def speed(c: Curves, j: int, k: float) -> float:
     return float(c.ys[i] + part * (c.ys[i + 1] - c.ys[i]))
 
 
-@kernel(python_up_to=6000, makes_arrays=False)
+@kernel(python_up_to=6000)
 def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
     """Store s_j(k) of some jobs, each with its own k, in ``out``, and return it."""
     for i in range(len(jobs)):
@@ -105,7 +104,7 @@ def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
     return out
 
 
-@kernel(python_up_to=6000, makes_arrays=False)
+@kernel(python_up_to=6000)
 def slope(c: Curves, j: int, k: float) -> float:
     """Return the derivative s_j'(k), from the right."""
     par: float = c.pars[j]
@@ -122,7 +121,6 @@ def slope(c: Curves, j: int, k: float) -> float:
     return float((c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i]))
 
 
-@makes_no_arrays
 def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k from 0 to N that maximizes lam s_j(k) - m k."""
     if lam <= 0.0:
@@ -148,13 +146,11 @@ def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
     return min(float(c.xs[low]), c.servers)
 
 
-@makes_no_arrays
 def demand(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k within the job's limits that maximizes lam s_j(k) - m k."""
     return min(max(unbounded_demand(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
 
 
-@makes_no_arrays
 def price_for(c: Curves, j: int, budget: float, m: float) -> float:
     """Return the price at which job j gains ``budget`` at rent m: min_k (budget + m k) / s_j(k)."""
     low, high = float(c.leasts[j]), float(c.mosts[j])

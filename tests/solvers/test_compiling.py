@@ -5,7 +5,6 @@ import signal
 import sys
 import time
 from importlib.util import module_from_spec, spec_from_file_location
-from math import inf
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -19,13 +18,12 @@ from contract.dssp import schedule, selection
 import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import compiling, now
-from schedopt.solvers.compiling import compiled, kernel, makes_no_arrays, specialized
+from schedopt.solvers.compiling import compiled, kernel, specialized
 from schedopt.solvers.stopping import stoppable
 
 pytestmark = pytest.mark.skipif(not kernels_of.COMPILES, reason="numba is not installed")
 
 
-@makes_no_arrays
 def add_limit(x: int, limit: int) -> int:
     return x + limit
 
@@ -124,7 +122,6 @@ def test_cache_is_not_used_after_an_edit_of_another_file_that_the_kernel_calls(
     (tmp_path / "calling_kernel.py").write_text(calling)
 
     def answer_and_hits(added: int) -> tuple[int, int]:
-        kernels_of._contents.cache_clear()
         load_module(tmp_path, "called_part", f"def called(x):\n    return x + {added}\n")
         function = compiled(load_module(tmp_path, "calling_kernel", calling).calling)
         return function(1), sum(function.stats.cache_hits.values())
@@ -226,7 +223,7 @@ def test_results_of_nights_are_the_same_compiled_and_in_python(
 
 def answers(seed: int, python: bool, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Return what solvers and policies find on random nights, with kernels run in one way."""
-    monkeypatch.setattr(kernels_of, "_runs_as_python", lambda size, most: python or size == inf)
+    monkeypatch.setattr(kernels_of, "COMPILES", not python)
     draw = Random(seed)  # noqa: S311
     asked = [drawn(draw) for drawn in (selection, schedule) for _ in range(4)]
     options = ({"jobs": 40, "range": 20}, {"jobs": 60, "groups": 4})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 from schedopt.solvers.kernels import last_at_most
 
@@ -35,7 +35,6 @@ class Tail(NamedTuple):
     after: Array  # the item that runs next in the bin, (items,)
 
 
-@makes_no_arrays
 def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> float:
     """Return the end of a bin after an exchange of items (-1: none); infinite if one is late."""
     now, i = tail.begin[p], tail.head[p]
@@ -52,7 +51,6 @@ def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> floa
     return float(now)
 
 
-@makes_no_arrays
 def _insert_item(tail: Tail, i: int, p: int) -> None:
     """Put an item into a bin."""
     at, before = tail.head[p], -1
@@ -66,7 +64,6 @@ def _insert_item(tail: Tail, i: int, p: int) -> None:
     tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
-@makes_no_arrays
 def _remove_item(tail: Tail, i: int) -> None:
     """Take an item out of its bin."""
     p = tail.bins[i]
@@ -81,7 +78,6 @@ def _remove_item(tail: Tail, i: int) -> None:
     tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
-@makes_no_arrays
 def _best_fit(tail: Tail, order: Ints, ends: Floats) -> None:
     """Append each item to the bin where it ends closest before its due time, if it fits."""
     for i in range(len(tail.bins)):
@@ -96,7 +92,6 @@ def _best_fit(tail: Tail, order: Ints, ends: Floats) -> None:
         ends[at], order[at] = now, p
 
 
-@makes_no_arrays
 def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
     """Exchange items of a bin for shorter ones until item ``u`` fits; return True if it does."""
     while _completion_after_exchange(tail, q, -1, u) == np.inf:
@@ -124,7 +119,6 @@ def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
     return True
 
 
-@makes_no_arrays
 def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
     """Put an item into a bin where it is on time, or into the emptiest bin after exchanges."""
     room, q = 0.0, 0
@@ -142,7 +136,7 @@ def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
         _insert_item(tail, u, q)
 
 
-@kernel(python_up_to=MOST_IN_PYTHON, size=lambda tail, *_: len(tail.bins), makes_arrays=False)
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda tail, *_: len(tail.bins))
 def pack(
     tail: Tail,
     order: Ints,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule.machine_arrays import (
     MOST_IN_PYTHON,
     NEAR,
@@ -104,7 +104,6 @@ class Running(NamedTuple):
     kind: Ints  # the kind of the batch of each line in the history
 
 
-@makes_no_arrays
 def _idle_processors(layers: Layers, pool: int, end: float) -> int:
     """Return how many idle processors of a pool stay until an end."""
     idle = 0
@@ -115,7 +114,6 @@ def _idle_processors(layers: Layers, pool: int, end: float) -> int:
     return idle
 
 
-@makes_no_arrays
 def _first_pool(layers: Layers, site: MachineArrays, c: int, end: float) -> int:
     """Return the first pool with enough processors for a task of a class until an end, or -1."""
     for i in range(site.first_pool[c], site.first_pool[c + 1]):
@@ -124,7 +122,6 @@ def _first_pool(layers: Layers, site: MachineArrays, c: int, end: float) -> int:
     return -1
 
 
-@makes_no_arrays
 def _count_held(amounts: Amounts, c: int, count: int, end: float) -> int:
     """Return how many tasks find free amounts until an end, or the reason why none does."""
     for r in range(amounts.use.shape[1]):
@@ -140,7 +137,6 @@ def _count_held(amounts: Amounts, c: int, count: int, end: float) -> int:
     return count if count > 0 else TOO_LONG
 
 
-@makes_no_arrays
 def _hold(amounts: Amounts, c: int, tasks: int, end: float) -> None:
     """Take the amounts that tasks hold from now until an end."""
     for r in range(amounts.use.shape[1]):
@@ -150,7 +146,6 @@ def _hold(amounts: Amounts, c: int, tasks: int, end: float) -> None:
             amounts.held[i] += amounts.use[c, r] * tasks
 
 
-@makes_no_arrays
 def _take_processors(
     layers: Layers, history: History, line: int, pool: int, end: float, wanted: int
 ) -> int:
@@ -173,7 +168,6 @@ def _take_processors(
     return line
 
 
-@makes_no_arrays
 def _sort(numbers: Ints, end: int) -> None:
     """Sort the first numbers of an array by Shellsort, which compiles faster than numpy's sort."""
     gap = 1
@@ -189,7 +183,6 @@ def _sort(numbers: Ints, end: int) -> None:
         gap //= 3
 
 
-@makes_no_arrays
 def _first_class(waiting: Waiting) -> int:
     """Return the class with the least key among those that may fit; -1 if there is none."""
     best = -1
@@ -203,7 +196,6 @@ def _first_class(waiting: Waiting) -> int:
     return best
 
 
-@makes_no_arrays
 def _wait(waiting: Waiting, c: int, key: float, k: int) -> None:
     """Let a kind wait in the heap of its class."""
     at = waiting.first[c]
@@ -214,7 +206,7 @@ def _count_tasks(site: MachineArrays, tasks: TaskKinds, *_: object) -> int:
     return int(tasks.first[-1])
 
 
-@kernel(python_up_to=MOST_IN_PYTHON, size=_count_tasks, makes_arrays=False)
+@kernel(python_up_to=MOST_IN_PYTHON, size=_count_tasks)
 def _run(  # noqa: PLR0915 - in pieces, which hand all arrays on, it takes five times as long
     site: MachineArrays,
     tasks: TaskKinds,

@@ -5,7 +5,7 @@ All numbers are integers, and no sum overflows: `prices.PriceSearch` ensures thi
 
 from typing import Any, NamedTuple
 
-from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.kernels import last_at_most
 
 
@@ -18,7 +18,6 @@ class LogJobs(NamedTuple):
     weight: Any
 
 
-@makes_no_arrays
 def cell(grid: Any, time: int) -> int:
     """Return the last cell of the grid that begins no later than a time."""
     return last_at_most(grid, 0, grid.size, time)
