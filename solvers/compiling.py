@@ -129,7 +129,7 @@ def _compiled(function: Any) -> Any:
     }
     config: Any = numba.config
     before, config.CACHE_DIR = config.CACHE_DIR, str(_folder(function))
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return numba.njit(cache=True, **options)(specialized(function, **called))
     except RuntimeError:  # the cache folder cannot be written
