@@ -1,6 +1,5 @@
 """Curves of thresholds are recomputed by another exact method, whatever a result claims."""
 
-import json
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -19,9 +18,7 @@ from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
 from schedopt.solvers.msfq.threshold.chain import response_times as engine_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
-from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bound
-from schedopt.validation.msfq import solved as solved_curves
 from schedopt.validation.msfq.chain import System, converged_times, msfq_times
 from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Refuted
@@ -91,27 +88,6 @@ def test_threshold_optimum_under_a_side_constraint_is_reproved() -> None:
     assert result.proven
     assert result.bound_checked
     assert result.objective > solve(queue).objective
-
-
-def test_check_recomputes_some_thresholds_of_a_curve_of_many_servers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    queue, result = solved(90, 0.5)
-    assert result.checked
-    document = result.document()
-    assert check(queue, document).bound == "re-proved"
-    # beyond some, at a few thresholds alone; none of them spoils another
-    monkeypatch.setattr(solved_curves, "LIMITS", solved_curves.RecomputingLimits(servers=64))
-    report = check(queue, document)
-    assert "curve: recomputed at 8 of 90 thresholds" in report.unchecked
-    assert not report.violations
-    best = document.solution["threshold"]
-    other = json.loads(msgspec.json.encode(document))
-    other["solution"]["curve"][best + 1] *= 1.001
-    assert check(queue, msgspec.convert(other, Document)).violations
-    small, large = response_curve(System.of(queue), (0, 45, 89))
-    whole = np.array(response_curve(System.of(queue)))
-    assert np.allclose([small, large], whole[:, [0, 45, 89]], rtol=1e-12, atol=0.0)
 
 
 def test_bound_of_an_approximation_is_not_checked() -> None:

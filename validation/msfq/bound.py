@@ -11,7 +11,7 @@ k-th completion no later than any schedule (for weights equal to work, it does n
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor, gcd, inf, isfinite, isnan
+from math import floor, gcd, inf, isfinite
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -178,7 +178,7 @@ def _reprove_threshold(
         return f"the curve is an approximation, by {method}"
     variant = claim.solution.get("variant", claim.options.get("variant"))
     curve = recompute_curve(instance, str(variant))
-    if curve is None or any(map(isnan, curve[0] + curve[1])):  # an unknown value may be the minimum
+    if curve is None:
         return "the curve is not recomputed for so many servers"
     _, best = least_objective(instance, constraints, curve)
     bound = claim.bound

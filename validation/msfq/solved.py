@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from math import inf, isfinite, isnan, log, nan
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from schedopt.instances.constraints import Constraint, ResponseTime
@@ -28,22 +28,16 @@ class RecomputingLimits:
     Attributes
     ----------
     servers : int
-        The most servers for the whole curve, by transforms.
+        The most servers for a curve by transforms.
     chain_servers, chain_load : int, float
         The most servers and the largest load for truncated chains.
-    speed : float
-        k³/log(2/load - 1) per second for a few thresholds.
-    slower : float
-        The number of servers at which the whole curve takes twice as long as a few thresholds.
     huge : float
         The response time from which a curve may have null.
     """
 
-    servers: int = 512
+    servers: int = 128
     chain_servers: int = 4
     chain_load: float = 0.7001
-    speed: float = 1e7
-    slower: float = 75.0
     huge: float = 1e100
 
 
@@ -97,49 +91,22 @@ def check_curve(
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
-    some = _thresholds_in_time(queue, solution.threshold, report)
-    if report.late and not some:
-        report.unchecked.append("curve: not recomputed within the time limit")
-        return
-    curves = recompute_curve(queue, solution.variant, some)
+    curves = recompute_curve(queue, solution.variant)
     if curves is None:
         lazy = f"{LIMITS.chain_servers}, and load {LIMITS.chain_load:.1f}, for variant=lazy"
         limits = f"{LIMITS.servers} servers ({lazy})"
         report.unjudged.append(f"curve: only recomputed up to {limits}")
         return
-    looked = sum(not isnan(time) for time in curves[0])
-    if looked < queue.servers:
-        why = " within the time limit" * report.late
-        report.unchecked.append(
-            f"curve: recomputed at {looked} of {queue.servers:,} thresholds{why}"
-        )
     optimal = claim.solution_status == "optimal"  # otherwise some thresholds may not be evaluated
     _compare_curve(queue, solution, constraints, curves, report, optimal=optimal)
 
 
-def _thresholds_in_time(queue: Instance, at: int, report: Report) -> tuple[int, ...]:
-    """Return the thresholds whose response times can be recomputed in time: all, some, or none."""
-    k, load = queue.servers, min(queue.load, 1 - 1e-9)
-    few = k**3 / log((2 - load) / load) / LIMITS.speed
-    if k <= LIMITS.servers and few * (1 + k / LIMITS.slower) <= report.seconds_left:
-        return tuple(range(k))
-    report.late = few > report.seconds_left
-    if report.late:
-        return ()
-    report.late = k <= LIMITS.servers
-    spread = (at - 1, at, at + 1, *(k * i // 4 for i in range(4)), k - 1)
-    return tuple(sorted({*spread} & {*range(k)}))
-
-
-def recompute_curve(
-    queue: Instance, variant: str, thresholds: tuple[int, ...] | None = None
-) -> Recomputed | None:
-    """Return both classes' response times at every threshold, or some, by a second method.
+def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
+    """Return both classes' response times at every threshold by a second method.
 
     Returns
     -------
     small, large : list of float
-        NaN at thresholds that were not asked for.
     error : float
         The largest relative error. Instead of all three, None if there are too many servers for the
         variant.
@@ -147,7 +114,7 @@ def recompute_curve(
     k, literal = queue.servers, variant == "literal"
     if queue.one_or_all is None or queue.load >= 1:
         return None
-    if literal and thresholds is None and k > LIMITS.servers:
+    if literal and k > LIMITS.servers:
         return None
     if not literal and (k > LIMITS.chain_servers or queue.load > LIMITS.chain_load):
         return None
@@ -157,11 +124,8 @@ def recompute_curve(
     if not literal:
         times = _lazy_times(system)
         return None if times is None else (*times, TRUNCATED)
-    some = tuple(range(k)) if thresholds is None else thresholds
-    small, large = [nan] * k, [nan] * k
-    for l, *pair in zip(some, *transforms.response_curve(system, some), strict=True):
-        small[l], large[l] = map(float, pair)
-    return small, large, NEAR
+    small, large = transforms.response_curve(system)
+    return small.tolist(), large.tolist(), NEAR
 
 
 @lru_cache(maxsize=1)  # the bound of a result is checked right after its curve
@@ -214,7 +178,7 @@ def _compare_curve(
         if claimed is None:  # overflowed
             hidden = optimal and (value <= best * (1 + near) or value < LIMITS.huge)
             wrong += [f"null at l = {l}, but it is {value:.9g}"] * hidden
-        elif not isnan(value) and not _times_agree(claimed, value, near):
+        elif not _times_agree(claimed, value, near):
             wrong.append(f"{claimed:.9g} at l = {l}, but it is {value:.9g}")
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""

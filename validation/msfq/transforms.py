@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,8 @@ class TransformParams:
         The most iterations of σ.
     block : int
         Neighbouring thresholds that are computed together, so that divisors stay in range.
-    most_numbers, most_coefficients : int
-        The most numbers along z, σ(z), ..., and the most coefficients, in memory at a time.
+    most_numbers : int
+        The most numbers along z, σ(z), ... in memory at a time.
     """
 
     digits: float = 3.0
@@ -59,48 +58,32 @@ class TransformParams:
     most_steps: int = 20_000
     block: int = 32
     most_numbers: int = 2**22
-    most_coefficients: int = 2**25
 
 
 DEFAULTS = TransformParams()
 
 
 @lru_cache(maxsize=8)
-def response_curve(
-    system: System, thresholds: tuple[int, ...] | None = None
-) -> tuple[Floats, Floats]:
-    """Return the mean response times of small and of large jobs at all thresholds, or at some.
+def response_curve(system: System) -> tuple[Floats, Floats]:
+    """Return the mean response times of small and of large jobs at thresholds 0..k-1.
 
     Parameters
     ----------
     system : System
         A stable one-or-all system.
-    thresholds : tuple of int, optional
-        In ascending order; by default 0..k-1, which takes time like k^4. A few take k^3.
 
     Returns
     -------
-    small, large : ndarray, shape (thresholds,)
+    small, large : ndarray, shape (k,)
         In the unit of time of the rates.
     """
-    wanted = tuple(range(system.k)) if thresholds is None else thresholds
-    batch_size = max(1, DEFAULTS.most_coefficients // system.k**2)
-    times = np.array(
-        [
-            _response_times(system, l, law)
-            for i in range(0, len(wanted), batch_size)
-            for l, law in zip(
-                wanted[i : i + batch_size],
-                _cycle_start_laws(system, wanted[i : i + batch_size]),
-                strict=True,
-            )
-        ]
-    )
+    laws = _cycle_start_laws(system)
+    times = np.array([_response_times(system, l, law) for l, law in enumerate(laws)])
     return times[:, 0], times[:, 1]
 
 
-def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
-    """Return π_0..π_{k-1} for each of some ascending thresholds, shape (thresholds, k)."""
+def _cycle_start_laws(system: System) -> Floats:
+    """Return π_0..π_{k-1} for each threshold, shape (thresholds, k)."""
     k = system.k
     count = max(DEFAULTS.points * k, 48) | 1
     radius = 10.0 ** (-DEFAULTS.digits / k)
@@ -110,24 +93,18 @@ def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
     turn = np.exp(-2j * np.pi * np.outer(levels, half) / count)
     twice = np.where(half == 0, 1.0, 2.0)  # count is odd, so only the first point is real
     average = turn * twice / count * radius ** -levels[:, None].astype(float)
-    starts = [0]
-    for i, l in enumerate(thresholds):
-        if l >= thresholds[starts[-1]] + DEFAULTS.block:
-            starts.append(i)
-    blocks = [slice(*ends) for ends in pairwise([*starts, len(thresholds)])]
-    matrices, rights = np.zeros((k, len(thresholds), k)), np.zeros((k, len(thresholds)))
+    blocks = [slice(l, min(l + DEFAULTS.block, k)) for l in range(0, k, DEFAULTS.block)]
+    matrices, rights = np.zeros((k, k, k)), np.zeros((k, k))
     points = max(1, min(64, DEFAULTS.most_numbers // (len(gaps) * k)))
     for first in range(0, len(half), points):
         some = slice(first, first + points)
         phases, following = _phase_transforms(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
         for block in blocks:
-            sums, known = _series_terms(system, phases, following, np.array(thresholds[block]))
+            sums, known = _series_terms(system, phases, following, levels[block])
             product = _real_product(average[:, some], sums.reshape(len(sums), -1))
             matrices[:, block] += product.reshape(k, -1, k)
             rights[:, block] += _real_product(average[:, some], known)
-    return np.array(
-        [np.linalg.solve(np.eye(k) - matrices[:, i], rights[:, i]) for i in range(len(thresholds))]
-    )
+    return np.array([np.linalg.solve(np.eye(k) - matrices[:, l], rights[:, l]) for l in levels])
 
 
 def _real_product(left: Complex, right: Complex) -> Floats:
