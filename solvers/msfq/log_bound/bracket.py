@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Partial
 from schedopt.solvers.msfq.log_bound import DEFAULTS, has_few_starts, relaxations
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
@@ -31,12 +29,8 @@ def solve(model: LogBound, task: EngineTask) -> Result | Partial:
     solution.
     """
     run, hint = Run(task.limits), task.heuristic()
-    search, limit = BoundSearch(model, hint), task.limits.time_limit
-    if limit is not None:
-        search.until = run.began + limit
+    search = BoundSearch(model, hint)
     stopped, message = drive(search, run)
-    if search.late and stopped == "completed":
-        stopped, message = "time-limit", "The time limit was reached before prices were computed."
     result = bracket_result(model, run, hint, search.bounds, stopped, by=version(), message=message)
     more = result.termination == "completed" and has_few_starts(model, DEFAULTS.quick)
     return Partial(result, result.bound) if more else result
@@ -80,16 +74,11 @@ class BoundSearch:
     bounds : dict of str to float
         The bounds by name. Those of several partitions are summed by name; of several resources the
         best one counts. ``parts`` is the sum of the best bounds of the partitions.
-    until : float
-        When the time limit is reached, by the clock.
-    late : bool
-        Whether a part of the search was omitted because of the time limit.
     """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)
         self.bounds: dict[str, float] = {}
-        self.until, self.late = inf, False
         self._model, self._hint = model, hint
         self._found: list[dict[str, dict[str, float]]] = [{} for _ in model.parts]
         self._stages, self._seconds = self._work(), 0.0
@@ -113,18 +102,12 @@ class BoundSearch:
             for name in part.ticks
         ]
         for part, bounds, name in each:
-            remaining = self.until - now()
             bounds[name] = relaxations.relaxation_bounds(
-                part.ticks[name], weighted=weighted, of=name, seconds=remaining
+                part.ticks[name], weighted=weighted, of=name
             )
         self._sum_partitions()
         yield
         for part, bounds, name in each:
-            if len(part.ticks[name].run) > relaxations.DEFAULTS.opening_prices * (
-                self.until - now()
-            ):
-                self.late = True  # the opening prices would take longer
-                continue
             search, done = self._price_search(part, part.ticks[name]), False
             while not done:
                 done = search.advance(self._seconds)

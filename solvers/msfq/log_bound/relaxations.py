@@ -4,38 +4,17 @@ The arithmetic is exact, in integers or fractions; results are rounded down. Tim
 the number of servers, so that one fast server that replaces them has speed 1.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf, nextafter
-from operator import mul
 
 from schedopt.formulations.msfq.log_bound import Ticks
 
 SERVERS = "servers"
 
 
-@dataclass(frozen=True)
-class Speeds:
-    """Speeds that a slow machine reaches, in jobs per second.
-
-    Attributes
-    ----------
-    relaxations : int
-        The speed of the relaxations other than ``run``.
-    opening_prices : int
-        The speed of the first prices of `prices.PriceSearch`.
-    """
-
-    relaxations: int = 300_000
-    opening_prices: int = 70_000
-
-
-DEFAULTS = Speeds()
-
-
 def relaxation_bounds(
-    ticks: Ticks, *, weighted: bool = False, of: str = SERVERS, seconds: float = inf
+    ticks: Ticks, *, weighted: bool = False, of: str = SERVERS
 ) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
@@ -48,8 +27,6 @@ def relaxation_bounds(
     of : str
         The resource to which ``need`` and ``servers`` refer. With weights, resources other than
         servers have the bound ``run`` only.
-    seconds : float
-        The time left. Where it is short for the number of jobs, the only bound is ``run``.
 
     Returns
     -------
@@ -62,9 +39,6 @@ def relaxation_bounds(
         mean busy date, and one fast server minimizes the mean busy dates (Goemans, SODA 1997).
     """
     servers = ticks.servers
-    if len(ticks.run) > DEFAULTS.relaxations * seconds:
-        run = sum(map(mul, ticks.weight.tolist(), ticks.run.tolist()))
-        return {"run": rounded_down(ticks.mean_response_bound(run))}
     submit = [time * servers for time in ticks.submit.tolist()]
     run, weight = ticks.run.tolist(), ticks.weight.tolist()
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
