@@ -47,18 +47,6 @@ def test_kernel_gives_the_same_answer_compiled_and_in_python(function: object) -
     assert as_python.tolist() == as_compiled.tolist()
 
 
-@pytest.mark.parametrize(("count", "is_compiled"), [(4, False), (5, True)])
-def test_kernel_compiles_only_calls_above_its_limit(
-    count: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = []
-    monkeypatch.setattr(
-        kernels_of, "compiled", lambda function: chosen.append(function) or function
-    )
-    add_limit_to_each(np.arange(count))
-    assert bool(chosen) == is_compiled
-
-
 def test_kernel_without_numba_refuses_calls_of_many_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -66,12 +54,6 @@ def test_kernel_without_numba_refuses_calls_of_many_numbers(
     assert add_limit_to_each(np.zeros(10, np.int64)) == 30
     with pytest.raises(schedopt.MissingExtraError, match="numba"):
         add_limit_to_each(np.zeros(kernels_of.MOST_WITHOUT_NUMBA + 1, np.int64))
-
-
-def test_constants_that_a_kernel_hands_on_make_no_versions_of_their_own() -> None:
-    compiled(sum_after_adding)(np.arange(3))
-    (signature,) = compiled(sum_after_adding).signatures
-    assert len(signature) == 1
 
 
 def step(values: np.ndarray) -> int:

@@ -165,14 +165,3 @@ def test_relative_values_slopes_at_their_limit(which: int, objective: str) -> No
     judge(1 - 1e-9)
     with pytest.raises(ValueError, match="second differences are too large"):
         judge(1 + 1e-9)
-
-
-def test_unpack_array_is_bounded() -> None:
-    numbers = bellman.unpack_array(packed(np.arange(6.0)), (2, 3), most=6)
-    assert numbers.tolist() == [[0, 1, 2], [3, 4, 5]]
-    for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):
-        with pytest.raises(ValueError, match=r"more than 6|not 6"):
-            bellman.unpack_array(packed(np.zeros(count)), shape, most=6)
-    for number in (np.nan, np.inf, -np.inf):
-        with pytest.raises(ValueError, match="not finite"):
-            bellman.unpack_array(packed([1.0, number]), (2,))

@@ -45,6 +45,7 @@ from schedopt.validation.report import CertificateRecord
 
 ROUNDING = 64 * 2.0**-53
 """Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
+MOST_VALUES = 40_000_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
@@ -91,7 +92,7 @@ def proven_bound(queue: Instance, given: RelativeValues) -> float:
     )
     if not fine:
         raise ValueError("the second differences are too large beyond the box")
-    values = unpack_array(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
+    values = _unpack_array(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
     return _least_change(_extend_values(values, given, k), rates, costs)
 
 
@@ -136,19 +137,8 @@ def _least_change(h: Floats, rates: tuple[float, ...], costs: tuple[float, float
     return least
 
 
-def unpack_array(
-    values: str, shape: tuple[int, ...], *, most: int = 40_000_000
-) -> NDArray[np.float64]:
-    """Return an array of numbers, packed in base 64; at most its size is unpacked.
-
-    Parameters
-    ----------
-    values : str
-        Little-endian doubles, packed by zlib and encoded in base 64.
-    shape : tuple of int
-        The shape of the array.
-    most : int
-        The most numbers that are unpacked.
+def _unpack_array(values: str, shape: tuple[int, ...]) -> Floats:
+    """Return an array of packed numbers.
 
     Raises
     ------
@@ -156,8 +146,8 @@ def unpack_array(
         If there are too many numbers, more or fewer than the shape requires, or not all are finite.
     """
     count = prod(shape)
-    if count > most:
-        raise ValueError(f"more than {most} values")
+    if count > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES} values")
     try:
         raw = zlib.decompressobj().decompress(base64.b64decode(values), 8 * count + 1)
         numbers = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
