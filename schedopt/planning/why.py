@@ -184,27 +184,36 @@ class _Search:
 
     def _first(self, low: int, target: Result) -> int | None:
         """Return the first number of steps whose plans reach a target; None if none does."""
-        if not self.lever.is_bonus and not self._reaches(self.lever.most, target):
+        most = self.lever.most
+        if not self.lever.is_bonus and not self._reaches(most, target):
             return None
-        below, high = low - 1, self.lever.most + 1
+        below, high, step = low - 1, low, 1  # a small change is usually enough
+        while not self._reaches(high, target):
+            if high >= most:
+                return None
+            below, high, step = high, min(most, high + step), 2 * step
         while high - below > 1:
             middle = (below + high) // 2
             if self._reaches(middle, target):
                 high = middle
             else:
                 below = middle
-        return high if high <= self.lever.most else None
+        return high
 
     def _reaches(self, c: int, target: Result) -> bool:
         """Return whether a plan with the job is as good as the target after c steps."""
         night, found = self.lever.change(c)[0], self._with_job_after(c)
-        wanted = _value(night, target.solution)
+        wanted, value = _value(night, target.solution), _value(night, found.solution)
         if found.solution is None:
             self.is_proven &= found.termination == "infeasible"
             return False
-        reached = _value(night, found.solution) >= wanted and not found.violations
+        reached = value >= wanted and not found.violations
         if not reached:
-            below = found.bound is not None and bool(wanted) and found.bound < float(wanted[0])
+            below = False
+            if found.bound is not None and wanted:
+                solved = self.lever.change(0 if self.lever.is_bonus else c)[0]
+                gain = float(value[0] - _value(solved, found.solution)[0])
+                below = found.bound + gain < float(wanted[0])
             self.is_proven &= found.proven or below
         elif self.lever.is_own:
             self.enough = c if self.enough is None else min(c, self.enough)
@@ -232,7 +241,9 @@ class _Search:
         left = inf if self.seconds is None else self.seconds - (now() - self._began)
         if left <= 0 or stopped():
             raise OutOfTimeError
-        limit = None if self.seconds is None else min(left, max(0.5, self.seconds / 4))
+        limit = None
+        if self.seconds is not None:  # most depends on the first solve
+            limit = min(left, max(0.5, self.seconds / (6 if c else 2)))
         night, rules = self.lever.change(c)
         return self._solve_night(
             night,
