@@ -171,8 +171,12 @@ def _values(kind: Any) -> str:
         case inspect.Metadata():
             words = _values(kind.type)
         case inspect.UnionType():
-            others = (one for one in kind.types if not isinstance(one, inspect.NoneType))
+            others = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
             words = " or ".join(dict.fromkeys(map(_values, others)))
+            tagged = [one for one in others if isinstance(one, inspect.StructType) and one.tag]
+            if len(tagged) == len(others) > 1:
+                tags = ", ".join(str(one.tag) for one in tagged)
+                words = f"an object, its {tagged[0].tag_field} one of {tags}"
         case inspect.LiteralType():
             words = " or ".join(f'"{value}"' for value in kind.values)
         case inspect.FloatType() | inspect.IntType():
