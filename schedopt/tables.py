@@ -94,10 +94,6 @@ def _text(column: Column, value: Value) -> str:
     return "" if value is None else value if isinstance(value, str) else column.write(value)
 
 
-def _plain(value: Value) -> float | str | None:
-    return value.value if isinstance(value, Cell) else value
-
-
 # HTML.
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d:\d\d[\d:.+-]*)")
@@ -135,7 +131,7 @@ def to_html(
 
 
 def _html_cell(side: str, text: str, value: Value) -> str:
-    held = _plain(value)
+    held = value.value if isinstance(value, Cell) else value
     sorts = "" if held is None else plain(str(held))
     shown = STAMP.sub(HALVES, plain(text))
     return f'<td{side} data-value="{sorts}"><span class="name">{shown}</span></td>'

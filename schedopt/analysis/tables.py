@@ -132,12 +132,9 @@ def measured_tables(rows: Iterable[BenchRow]) -> Iterator[Table]:
     rows = [row for row in rows if row.measures and row.objective is not None]
     names = statistics.contenders(rows)
     for mine in list(statistics.group_rows(rows, "file").values())[:MOST_MEASURED]:
-        yield _measures(sorted(mine, key=_place), names)
-
-
-def _place(row: BenchRow) -> tuple[bool, float]:
-    """Return a sort key: the best first, and policies that are not comparable last."""
-    return row.reference is not None and row.gap is None, row.objective or 0.0
+        # The best first, and policies that are not comparable last.
+        mine.sort(key=lambda row: (row.reference is not None and row.gap is None, row.objective))
+        yield _measures(mine, names)
 
 
 def _measures(rows: Sequence[BenchRow], names: dict[str, str]) -> Table:
@@ -151,7 +148,7 @@ def _measures(rows: Sequence[BenchRow], names: dict[str, str]) -> Table:
         column.text("policy"),
         column.number(first),
         column.percent("over the bound"),
-        *(Column(head, _short) for head in others),
+        *(Column(head, lambda v: f"{v:.4g}" if abs(v) < 1e4 else number(v)) for head in others),
         column.duration("time"),
     )
     lines = (
@@ -163,10 +160,6 @@ def _measures(rows: Sequence[BenchRow], names: dict[str, str]) -> Table:
         for row in rows
     )
     return Table.of(title, columns, lines)
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1e4 else number(value)
 
 
 def variations(rows: Sequence[Variation]) -> Table:
