@@ -24,7 +24,7 @@ def greedy_solution(model: Selection | Season) -> tuple[Any | None, float | None
     able = np.zeros(len(model.instance.jobs), dtype=np.bool_)
     able[jobs[model.open]] = True
     demands = model.instance.planned.demands.floats[jobs]
-    columns = _greedy_columns(model.integer_program(), demands)
+    columns = greedy_columns(model.integer_program(), demands)
     solution = None if columns is None else model.selected(columns)
     return solution, _knapsack_bound(model.instance, able, model.fill)
 
@@ -52,7 +52,7 @@ def _capacity(night: Instance, fill: float) -> Fraction | float:
     return as_written(fill) * night.machine.total.until(as_written(night.horizon))
 
 
-def _greedy_columns(program: IntegerProgram, demands: NDArray[np.float64]) -> list[int] | None:
+def greedy_columns(program: IntegerProgram, demands: NDArray[np.float64]) -> list[int] | None:
     """Return columns taken by reward over demand as long as every row has room.
 
     Columns that meet an unmet minimum come first. Columns that wait for their predecessors are

@@ -16,14 +16,11 @@ _EXACT = "the optimum or infeasibility, in integers"
 
 
 class ScenarioEngine(Engine["Selection"]):
-    """Branch and bound for selections under risk, with bounds by prices of scenarios."""
+    """Branch and bound for selections under risk, in the order of service."""
 
     name = "sampled"
     description = "selections under risk, with any declared side constraints"
-    proves = (
-        "a bound, by prices of scenarios; the optimum, by branching in the order of service, for "
-        "up to 10,000 jobs times scenarios, or 100,000 with a time limit"
-    )
+    proves = "the optimum, by branching in the order of service; of large instances a bound"
     confirmed_by = "model"
 
     def accepts(self, model: Selection) -> bool:
@@ -31,7 +28,7 @@ class ScenarioEngine(Engine["Selection"]):
         return model.sample is not None and not model.changed
 
     def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
-        """Solve by prices of scenarios, then by branching."""
+        """Solve by branch and bound."""
         from schedopt.solvers.dssp.selection.scenario_search import solve
 
         return solve(model, task)
