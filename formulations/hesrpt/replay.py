@@ -73,9 +73,6 @@ def planned_allocation(
             ]
         )
         lasts, shares, here = lasts[kept], shares[kept], here[kept]
-    else:
-        for j in range(len(instance.jobs)):
-            shares[:, j] = _least_shares(instance, j, durations[lasts], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
@@ -177,31 +174,6 @@ def _repair(shares: Floats, bounds: list[Bound], params: ReplayParams) -> bool:
         bound.at_least - params.limit <= total <= bound.at_most + params.limit
         for bound, total in zip(bounds, sums, strict=True)
     )
-
-
-def _least_shares(
-    instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools
-) -> Floats:
-    """Return a job's shares, at least the smallest level at which all of its work is done.
-
-    Shares below the accuracy of the solver can be all that a job needs.
-    """
-    jobs = np.full(len(durations), job)
-
-    def at_least(level: float) -> Floats:
-        return np.where(here, np.maximum(shares, level), 0.0)
-
-    def suffices(level: float) -> bool:
-        rates = instance.each("at", jobs, at_least(level) * instance.servers)
-        return bool(durations @ rates >= instance.sizes[job])
-
-    if suffices(0.0) or not suffices(1.0):
-        return shares
-    low, high = -700.0, 0.0  # of the logarithm
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if suffices(float(np.exp(middle))) else (middle, high)
-    return at_least(float(np.exp(high)))
 
 
 def _serve_one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
