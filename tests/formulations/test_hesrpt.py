@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from builders.effort import tried
 from builders.hesrpt import cluster, common
-from builders.refusals import refusal
 
 import schedopt
 from schedopt.formulations.constraints import FairShare, Shares
@@ -39,49 +37,6 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
         search.prices(search.order) @ instance.sizes
     )  # of the dual, one after the other
     assert by_roots == pytest.approx(paper, rel=1e-8)
-
-
-def floored(order: list[str] | None = None) -> Allocation:
-    """Return a team with a floor whose rent, where the floor just does not bind, is everybody's."""
-    table = Table(points=((1, 1), (2, 1.8), (8, 4)))
-    instance = cluster(
-        [1000, 1000, 2000, 1000],
-        table,
-        10,
-        weights=[1, 1, 1, 2],
-        objective="weighted-flow-time",
-    )
-    every = tuple(job.name for job in instance.jobs)
-    return Allocation(instance, order=order).add(
-        FairShare(by="team", at_least={"b": 0.5}), Shares(jobs=every, at_least=0.1)
-    )
-
-
-def test_allocation_floor_at_its_limit_does_not_bind() -> None:
-    result, declared = schedopt.solve(floored()), schedopt.solve(floored(), solver="model")
-    assert result.proven and declared.proven
-    assert result.objective == pytest.approx(declared.objective, rel=1e-8)
-
-
-def test_allocation_search_without_a_solution_is_not_proven(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    best = schedopt.solve(floored()).objective
-    worse = schedopt.solve(floored(["j2", "j0", "j1", "j3"])).solution
-    monkeypatch.setattr(BestOrder, "solution", lambda self: worse)
-    result = schedopt.solve(floored())
-    assert result.objective > best * 1.01
-    assert not result.proven and result.bound <= best * (1 + 1e-9)
-
-
-def test_allocation_beyond_its_search_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedopt.solvers.hesrpt.dominance.MOST_JOBS", 3)
-    own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
-    unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
-    result = schedopt.solve(unlike)
-    assert not result.proven and result.bound is not None
-    monkeypatch.undo()
-    assert result.bound <= searched(unlike).value
 
 
 def test_allocation_of_a_negligible_share_is_solved() -> None:
@@ -236,37 +191,12 @@ def test_allocation_refuses_models_that_it_cannot_solve(says: str) -> None:
         schedopt.solve(model)
 
 
-@pytest.mark.parametrize("solver", ["branch-and-bound", "closed-form"])
-def test_own_engines_refuse_a_changed_program(solver: str) -> None:
-    model: Any = Allocation(TWO)
-    model.model.constraints.append(model.completion["j0"] <= 2.0)
-    assert "found this allocation with native" in str(refusal(schedopt.solve, model, solver=solver))
-
-
 def test_allocation_names_floors_that_cannot_hold() -> None:
     result = schedopt.solve("instances/hesrpt/floors.json")
     assert (result.termination, result.conflict) == ("infeasible", ("a fifth each",))
     nothing = cluster([1, 2], Power(p=0.5))
     stuck = schedopt.solve(nothing, constraints=[Shares(jobs=("j0",), at_most=0.0, name="none")])
     assert stuck.conflict == ("none",)
-
-
-def test_allocation_with_floors_is_not_optimal_at_a_gap() -> None:
-    instance = cluster(
-        [1, 1],
-        Power(p=1.0),
-        weights=[10, 1],
-        own=[Power(p=0.7), None],
-        objective="weighted-flow-time",
-        constraints=(Shares(jobs=("j0", "j1"), at_least=0.05),),
-    )
-    result = schedopt.solve(instance)
-    assert (result.termination, result.violations) == ("optimal", ())
-    assert result.gap is not None and result.gap <= 1e-9
-    # j1 is left with its floor: 10.95 = lambda 9.5^0.7 + 0.05, and j1 costs 1/10 of its size
-    assert result.objective == pytest.approx(10.95 / 9.5**0.7 + 0.1, rel=1e-9)
-    program = schedopt.solve(instance, options={"order": "j0,j1"}, solver="model")
-    assert program.proven and program.objective == pytest.approx(result.objective, rel=2e-6)
 
 
 def test_allocation_serves_jobs_without_a_share_later() -> None:

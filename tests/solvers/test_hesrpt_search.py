@@ -14,7 +14,6 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
@@ -22,14 +21,10 @@ from schedopt.policies.hesrpt.simulator import simulate
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.dominance import count_sets
 from schedopt.solvers.hesrpt.lagrangian import (
-    LagrangianBound,
     LagrangianSearch,
     is_steep,
-    nearest_nonincreasing,
-    resample,
 )
-from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
-from schedopt.solvers.hesrpt.speedup_kernels import curves
+from schedopt.solvers.hesrpt.order_search import order_search
 
 
 def many(jobs: int, seed: int, servers: int = 100) -> Instance:
@@ -86,24 +81,6 @@ def test_lagrangian_bound_leaves_few_orders_of_twenty_jobs() -> None:
     assert count_sets(np.array([2, 1]), 10) == 0
 
 
-@tried(
-    20,
-    st.lists(st.floats(0.01, 100), min_size=1, max_size=6),
-    st.lists(st.floats(0, 10), min_size=6, max_size=6),
-    st.integers(0, 3),
-)
-def test_lagrangian_bound_holds_for_any_rents(
-    lengths: list[float], heights: list[float], seed: int
-) -> None:
-    instance = many(9, seed, 10)
-    rents = nearest_nonincreasing(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
-    assert (np.diff(rents) <= 0).all()
-    found = LagrangianBound(curves(instance), instance.sizes, instance.costs)
-    for _ in found.evaluate(np.append(0.0, np.cumsum(lengths)), rents[None]):
-        pass
-    assert found.bound <= ended(LagrangianSearch(instance)).value
-
-
 def test_allocation_of_seventy_jobs_has_a_gap_below_one_percent() -> None:
     instance = many(70, 1)
     result = schedopt.solve(instance, time_limit=60)
@@ -135,23 +112,6 @@ def test_lagrangian_bound_with_teams_holds(instance: Instance, rule: FairShare) 
     assert found.objective >= best.objective * (1 - 1e-6)
 
 
-def test_lagrangian_gap_of_a_capped_team_of_equal_jobs_is_small() -> None:
-    cap = FairShare(by="team", at_most={"a": 0.5}, name="cap")
-    instance = cluster([1.0] * 4, Power(p=0.0625), 2, constraints=(cap,))
-    result = schedopt.solve(instance, solver="lagrangian")
-    assert result.gap is not None and result.gap < 1e-3
-
-
-def test_resample_joins_cells_and_keeps_the_rents_of_each_team() -> None:
-    times, rents = resample(np.arange(5.0), np.array([[3.0, 1, 2, 0], [5, 3, 2, 2]]), 2)
-    assert times.tolist() == [0, 2, 4] and rents.tolist() == [[2, 1], [4, 2]]
-
-
-def test_resample_omits_cells_without_length() -> None:
-    times, rents = resample(np.array([0, 1, 1 + 1e-15, 2]), np.array([3.0, 2, 1]), 4)
-    assert times.tolist() == [0, 0.5, 1, 1.5, 2] and rents.tolist() == [3, 3, 1, 1]
-
-
 def test_allocation_at_time_limit_zero_is_feasible() -> None:
     instance = many(200, 5)
     result = schedopt.solve(instance, time_limit=0.0)
@@ -179,15 +139,6 @@ def test_allocation_proves_a_makespan_under_a_cap() -> None:
     cap = Shares(jobs=tuple(f"j{i}" for i in range(0, 10, 2)), at_most=0.1, name="cap")
     result = schedopt.solve(late(jobs, objective="makespan", constraints=(cap,)))
     assert result.proven and result.violations == ()
-
-
-def test_best_order_cut_short_has_a_valid_bound() -> None:
-    instance = late([(1.0, 1.0, 0.1 * i, Power(p=0.3 + 0.1 * i)) for i in range(6)])
-    search = BestOrder(instance, Rules(instance))
-    search.advance(-inf)
-    best = schedopt.solve(instance).objective
-    assert min(search.rest, search.value) <= best * (1 + 1e-9)
-    assert search.value >= best * (1 - 1e-6)
 
 
 @pytest.mark.parametrize(("seed", "least"), [(41, 0.9), (43, 55.312060931924776)])

@@ -1,13 +1,11 @@
 """Bounds of allocations are re-proved from prices of work, and from no forged ones."""
 
-import copy
 from functools import cache
 from typing import Any
 
 import msgspec
 import pytest
-from builders.effort import ALL, tried
-from builders.forging import STRANGE, places
+from builders.effort import tried
 from builders.hesrpt import cluster, common
 
 import schedopt
@@ -17,7 +15,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.portfolio import solve
 from schedopt.solvers.result import Document, Limits
-from schedopt.validation.hesrpt.bound import Ranks, proven_bound, reprove
+from schedopt.validation.hesrpt.bound import reprove
 
 Proven = tuple[Instance, Document, dict[str, Any]]
 
@@ -76,26 +74,6 @@ def test_reprove_hesrpt_refuses_forged_certificates(i: int) -> None:
         assert verdict(instance, claim, nothing) is not None
 
 
-def test_reprove_hesrpt_refuses_decision_diagrams() -> None:
-    instance, claim, _ = proofs()[0]
-    passes = {"kind": "diagram", "goal": 1.0, "passes": [{"rents": [1.0]}], "orders": []}
-    assert "cannot be read: Invalid value 'diagram'" in str(verdict(instance, claim, passes))
-
-
-def test_reprove_hesrpt_changed_certificates_prove_no_more() -> None:
-    """Nor do those with strange values end otherwise than in a line."""
-    for instance, claim, proof in proofs():
-        above = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
-        every = range(len(list(places(proof))))
-        for i in every[:: 1 + len(every) // (20 if ALL else 6)]:
-            for value in (*STRANGE[6:11], -1000, -1, 0.9, 1.02, 100.0):
-                forged = copy.deepcopy(proof)
-                where, key = list(places(forged))[i]
-                factor = isinstance(where[key], float) and value in (0.9, 1.02, 100.0)
-                where[key] = where[key] * value if factor else value
-                assert isinstance(verdict(instance, above, forged), str)
-
-
 def test_reprove_hesrpt_refuses_other_instances() -> None:
     for instance, claim, proof in proofs():
         own = [
@@ -116,14 +94,6 @@ def test_reprove_hesrpt_refuses_other_instances() -> None:
         assert says in str(verdict(msgspec.structs.replace(alike, **change), claim, ranks))
     by_place = {**ranks, "prices": [*ranks["prices"], 1.0]}
     assert "for each place" in str(verdict(alike, claim, by_place))
-
-
-def test_reprove_hesrpt_tolerates_a_billionth() -> None:
-    alike, claim, ranks = proofs()[0]
-    proven = proven_bound(alike, (), msgspec.convert(ranks, Ranks), claim)
-    for above, fine in ((9e-10, True), (1.1e-9, False)):
-        near = msgspec.structs.replace(claim, bound=proven * (1 + above))
-        assert (verdict(alike, near, ranks) is None) is fine
 
 
 @pytest.mark.parametrize(
