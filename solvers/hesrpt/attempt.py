@@ -16,7 +16,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.feasibility import (
-    always_satisfiable,
     is_possible,
     possible_timelines,
     satisfiable,
@@ -293,11 +292,10 @@ def run_attempt(
 
 def _may_be_feasible(model: Allocation) -> bool:
     """Return False if the side constraints are infeasible by a fast proof."""
-    names = set(model.rules.names)
-    late = model.instance.arrivals.any() and not always_satisfiable(model, names)
+    names = model.rules.names
     try:
-        return not model.rules.bounds or (
-            satisfiable(model, names) and not (late and not any(possible_timelines(model, names)))
+        return satisfiable(model, names) and (
+            not (names and model.instance.arrivals.any()) or any(possible_timelines(model, names))
         )
     except TimeoutError:
         return True
@@ -312,8 +310,6 @@ def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
             return clarabel.feasible(model.program(some))
         if not satisfiable(model, some):
             return False
-        if not model.given and always_satisfiable(model, some):
-            return True
         tried = set[tuple[int, ...]]()
         for order, arrived in possible_timelines(model, some):
             if not late:

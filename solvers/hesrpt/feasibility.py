@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, Timeline
 from schedopt.instances.hesrpt import Instance
 from schedopt.solvers.hesrpt.dominance import limits_by_job
 
@@ -43,19 +43,6 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     if not any(servable(bounds, jobs, some[0]) for some in alike):
         return False
     return _served_in_turn(softer, alike)
-
-
-def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
-    """Return True if the named side constraints can hold for every set of present jobs.
-
-    All jobs can be present together. So can fewer jobs, if no team has a larger minimum than each
-    of its jobs may have, and every job that is alone can be served.
-    """
-    rules = program.rules.only(asked)
-    jobs = range(len(program.instance.jobs))
-    bounds = bounds_of(rules, len(jobs))
-    alone = all(bound.at_most > 0.0 for bound in rules.bounds if bound.jobs)
-    return alone and bounds.whole and servable(rules.bounds, jobs)
 
 
 class Propagation:
@@ -119,25 +106,16 @@ class TimelineState(NamedTuple):
     served: frozenset[int] = frozenset()  # jobs that could be served so far
 
 
-def is_possible(
-    program: Allocation, asked: Collection[str], expired: Callable[[], bool] = lambda: False
-) -> bool:
+def is_possible(program: Allocation, asked: Collection[str]) -> bool:
     """Return whether the jobs can complete in a program's order under the named rules.
 
     The answer is exact without arrivals. With arrivals True means that it may be possible: the work
     that must be done before an arrival may still be too much.
-
-    Raises
-    ------
-    TimeoutError
-        If ``expired`` returns True.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     course = Propagation(program.instance, bounds)
     state: TimelineState | None = TimelineState()
     for here, (what, job) in zip(*program.epochs, strict=True):
-        if expired():
-            raise TimeoutError("the time limit was reached while testing the side constraints")
         state = None if state is None else course.after(state, here, what, job)
     return state is not None
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance, Partitioned
@@ -83,8 +82,7 @@ def check(
     names = list(chain.from_iterable(epoch.nodes for epoch in epochs))
     nodes = list(chain.from_iterable(epoch.nodes.values() for epoch in epochs))
     check_jobs(instance, names, nodes, claim, report)
-    for e in _suspect_epochs(instance, solution, np.array(nodes)):
-        epoch = epochs[e]
+    for e, epoch in enumerate(epochs):
         if not epoch.nodes:
             report.violations.append(f"epochs[{e}] has no job")
             continue
@@ -104,22 +102,6 @@ def check(
             f"{len(instance.jobs)} jobs take {length:.12g}",
         )
     check_rules(solution, constraints, report)
-
-
-def _suspect_epochs(
-    instance: Instance, solution: Partitioned, nodes: NDArray[np.int64]
-) -> list[int]:
-    """Return the epochs that may be wrong."""
-    many = np.array([len(epoch.nodes) for epoch in solution.epochs], dtype=np.int64)
-    if not many.all() or not many.size:
-        return list(range(many.size))
-    first, length = np.cumsum(many) - many, many / len(instance.jobs)
-    spread = np.maximum.reduceat(nodes, first) - np.minimum.reduceat(nodes, first)
-    lasts = np.array([epoch.duration for epoch in solution.epochs])
-    right = (np.add.reduceat(nodes, first) == instance.nodes) & (spread <= instance.inequity)
-    right &= np.abs(lasts - length) <= 0.5e-9 * length
-    doubtful: list[int] = np.flatnonzero(~right).tolist()
-    return doubtful
 
 
 def check_rules(solution: Partitioned, constraints: Sequence[Constraint], report: Report) -> None:
