@@ -1,21 +1,12 @@
 """Names of jobs and groups, and lookup of names with suggestions."""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, join_places, listing, quote, suggestion
-
-
-def index_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the position of each job by name; `InputError` if two jobs have the same name."""
-    index = dict(zip(names, range(len(names)), strict=True))
-    if len(index) < len(names):
-        check_unique(names, "jobs", "a name", "name")
-    return index
 
 
 def check_unique(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
@@ -33,18 +24,6 @@ def check_unique(keys: Iterable[Hashable], place: str, what: str, field: str = "
 
 Codes = tuple[list[str], NDArray[np.intp]]
 """The groups of a grouping, and which of them each job is of: -1 of none."""
-
-
-def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
-    """Return for each grouping its groups, by first appearance, and each job's group index."""
-    groups = [getattr(job, "groups", {}) for job in jobs]
-    codes: dict[str, Codes] = {}
-    for by in dict.fromkeys(chain.from_iterable(groups)):
-        own = [of.get(by) for of in groups]
-        names = [name for name in dict.fromkeys(own) if name is not None]
-        code = {None: -1} | {name: i for i, name in enumerate(names)}
-        codes[by] = names, np.array([code[name] for name in own], np.intp)
-    return codes
 
 
 def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:

@@ -6,15 +6,17 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
+import numpy as np
 from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import HasConstraints
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
-from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
+from schedopt.instances.naming import Codes, check_unique, groups_of
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -136,7 +138,10 @@ class BaseInstance(
     @cached_property
     def index(self) -> dict[str, int]:
         """The position of each job by name; `InputError` if two have the same name."""
-        return index_of(self.names)
+        index = {name: j for j, name in enumerate(self.names)}
+        if len(index) < len(self.names):
+            check_unique(self.names, "jobs", "a name", "name")
+        return index
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
@@ -146,7 +151,14 @@ class BaseInstance(
     @cached_property
     def codes(self) -> dict[str, Codes]:
         """For each grouping its groups, and the group index of each job, -1 for no group."""
-        return codes_of(self.jobs)
+        groups = [getattr(job, "groups", {}) for job in self.jobs]
+        codes: dict[str, Codes] = {}
+        for by in dict.fromkeys(chain.from_iterable(groups)):
+            own = [of.get(by) for of in groups]
+            names = [name for name in dict.fromkeys(own) if name is not None]
+            code = {None: -1} | {name: i for i, name in enumerate(names)}
+            codes[by] = names, np.array([code[name] for name in own], np.intp)
+        return codes
 
 
 def problem_name(instance: AnyInstance) -> str:

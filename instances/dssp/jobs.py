@@ -234,20 +234,17 @@ def with_stage_counts(night: N) -> N:
 
     The result must only be written: its derived properties are invalid.
     """
-    counted = copy(night)
-    msgspec.structs.force_setattr(counted, "jobs", tuple(map(_with_counts, counted.jobs)))
-    return counted
-
-
-def _with_counts(job: Job) -> Job:
-    stages: tuple[Any, ...] = tuple(
-        EqualTasks(tasks=len(stage), time=stage[0])
-        if len(stage) > FEW_TASKS and stage[0] and stage.count(stage[0]) == len(stage)
-        else stage
-        for stage in job.stages or ()
-    )
-    if EqualTasks not in map(type, stages):
-        return job
-    counted = copy(job)
-    msgspec.structs.force_setattr(counted, "stages", stages)
-    return counted
+    jobs = list[Job]()
+    for job in night.jobs:
+        stages: tuple[Any, ...] = tuple(
+            EqualTasks(tasks=len(stage), time=stage[0])
+            if len(stage) > FEW_TASKS and stage[0] and stage.count(stage[0]) == len(stage)
+            else stage
+            for stage in job.stages or ()
+        )
+        counted = copy(job)
+        msgspec.structs.force_setattr(counted, "stages", stages or None)
+        jobs.append(counted)
+    written = copy(night)
+    msgspec.structs.force_setattr(written, "jobs", tuple(jobs))
+    return written
