@@ -54,12 +54,6 @@ def test_plan_prefers_priority_and_fills_up_with_priority_zero(
     assert not document["violations"]
 
 
-def test_strict_order_goes_before_the_sum_of_priorities(tmp_path: Path) -> None:
-    text = "name,priority,tasks\na,100,6x2h\nb,99,6x1h\nc,99,6x1h\nd,98,6x1h\n"
-    assert runs(planned(tmp_path, text, "--until", "2h")) == {"b", "c"}
-    assert runs(planned(tmp_path, text, "--until", "2h", "--reward", "strict")) == {"a"}
-
-
 def test_strict_order_of_more_levels_than_one_number_can_hold(tmp_path: Path) -> None:
     """Each of 35 levels outweighs all below it, so that the first twelve of equal jobs run."""
     text = "name,priority,tasks\n" + "".join(f"j{i},{i},1x5h\n" for i in range(35))
@@ -147,16 +141,6 @@ def test_plan_refuses_wrong_rewards_and_names(words: list[str], said: str, tmp_p
     (tmp_path / "jobs.csv").write_text(SHOWS)
     given = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h"]
     assert said in refused("plan", *given, *words)
-
-
-def test_shares_are_read_as_percentages(tmp_path: Path) -> None:
-    text = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\n"
-    plain, percent = (
-        planned(tmp_path, text, "--risk", f"chance:{level}") for level in ("0.9", "90%")
-    )
-    assert plain["objective"] == percent["objective"]
-    assert run("solve", "example:night", "--gap", "50%", "--json").stdout
-    assert "found 'x%'" in run("solve", "example:night", "--gap", "x%", status=2).stderr
 
 
 @pytest.mark.parametrize("levels", [3, 40])
