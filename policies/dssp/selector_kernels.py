@@ -1,16 +1,14 @@
 """Greedy selectors on flat arrays, for integer weights that do not exceed the capacity."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import kernel
-from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
+from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
-
-_NONE, _PREFIX, _SINGLE = -1, 0, 1
 
 
 @kernel(python_up_to=2000)
@@ -44,139 +42,49 @@ def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> 
     return chosen
 
 
-def greedy_three_quarters(items: Items) -> Mask:
-    """Return the best pair of items completed by `greedy_half`; see the selector of this name."""
-    chosen = greedy_half(items.rewards, items.weights, items.room, items.order)
-    value = float(items.rewards[chosen].sum())
-    rank = np.argsort(items.rewards, kind="stable")  # by reward, the file's order on ties
-    rewards, weights = items.rewards[rank], items.weights[rank]
-    ranked = np.empty_like(rank)
-    ranked[rank] = np.arange(rank.size)
-    order = ranked[items.order]
-    heavier = np.argsort(weights, kind="stable")
-    tree = np.zeros((rank.size + 1, 2))
-    at = np.empty_like(rank)
-    at[order] = np.arange(1, rank.size + 1)
-    best = (_NONE, 0, 0)
-    # A few thousand pairs' worth of work between two looks at the keyboard.
-    step = max(1, 4_000_000 // max(1, rank.size))
-    ranks = RankedItems(rewards, weights, at, heavier, tree)
-    for start in range(0, rank.size, step):
-        value, *better = best_pair(ranks, items.room, start, start + step, value)
-        if better[0] != _NONE:
-            best = (better[0], better[1], better[2])
-    if best[0] == _NONE:
-        return chosen
-    picked: Mask = below_pair(rewards, weights, items.room, order, *best)[ranked]
-    # The tree's sums of real-valued rewards are rounded: what counts is what is picked.
-    return picked if items.rewards[picked].sum() > items.rewards[chosen].sum() else chosen
-
-
-class RankedItems(NamedTuple):
-    """Items by increasing rank, where item k is combined with items of lower rank.
-
-    ``at`` is the place of each item by ratio, from 1; ``heavier`` are the items by increasing
-    weight. ``tree``, shape (n + 1, 2), is a Fenwick tree over ``at`` of weights and rewards.
-    """
-
-    rewards: Floats
-    weights: Floats
-    at: Array
-    heavier: Array
-    tree: Floats
-
-
-@kernel(python_up_to=600)
-def best_pair(
-    items: RankedItems, room: float, start: int, stop: int, value: float
-) -> tuple[float, int, int, int]:
-    """Return the best pair whose item of lower rank is in start..stop-1.
-
-    ``value`` is the value to improve on. On entry the tree contains the items below start - 1, on
-    return those below stop - 1.
-
-    Returns
-    -------
-    tuple
-        The value, how it is reached, and the two items.
-    """
-    rewards, weights, at, heavier, tree = items
-    n = rewards.size
-    best = (_NONE, 0, 0)
-    for k in range(start, min(stop, n)):
-        if k > 0:
-            _add_to_prefix_tree(tree, at[k - 1], weights[k - 1], rewards[k - 1])
-        below = tree.copy()
-        heaviest, single = n - 1, k - 1
-        for i in heavier:
-            remaining = room - weights[k] - weights[i]
-            if remaining < 0:
-                break
-            if i <= k:
-                continue
-            # `left` shrinks from partner to partner: what is too heavy now stays so.
-            while heaviest >= 0 and weights[heavier[heaviest]] > remaining:
-                j = heavier[heaviest]
-                if j < k:
-                    _add_to_prefix_tree(below, at[j], -weights[j], -rewards[j])
-                heaviest -= 1
-            while single >= 0 and weights[single] > remaining:
-                single -= 1
-            added, how = _prefix_reward(below, remaining), _PREFIX
-            if single >= 0 and rewards[single] > added:
-                added, how = rewards[single], _SINGLE
-            if rewards[i] + rewards[k] + added > value:
-                value = rewards[i] + rewards[k] + added
-                best = (how, i, k)
-    return value, best[0], best[1], best[2]
-
-
-def _add_to_prefix_tree(tree: Floats, place: int, weight: float, reward: float) -> None:
-    while place < tree.shape[0]:
-        tree[place, 0] += weight
-        tree[place, 1] += reward
-        place += place & -place
-
-
-def _prefix_reward(tree: Floats, left: float) -> float:
-    """Return the reward of the longest prefix by ratio whose weight is at most ``left``."""
-    step = 1
-    while 2 * step < tree.shape[0]:
-        step *= 2
-    place, reward = 0, 0.0
-    while step > 0:
-        if place + step < tree.shape[0] and tree[place + step, 0] <= left:
-            place += step
-            left -= tree[place, 0]
-            reward += tree[place, 1]
-        step //= 2
-    return reward
-
-
-@kernel(python_up_to=2000)
-def below_pair(
-    rewards: Floats, weights: Floats, room: float, order: Array, how: int, i: int, k: int
+@kernel(python_up_to=40)
+def greedy_three_quarters(
+    rewards: Floats, weights: Floats, room: float, order: Array, rank: Array
 ) -> Mask:
-    """Return the pair of items that `best_pair` found, completed greedily to a selection."""
+    """Return the best pair of items, completed by less rewarding items as by `greedy_half`.
+
+    ``rank`` is the place of each item by increasing reward; see the selector of this name.
+    """
+    best = greedy_half(rewards, weights, room, order)
+    value = rewards[best].sum()
     chosen = np.zeros(rewards.size, dtype=np.bool_)
-    chosen[i] = chosen[k] = True
-    remaining = room - weights[i] - weights[k]
-    most = remaining
-    if how == _SINGLE:
-        single = k - 1
-        while weights[single] > remaining:
-            single -= 1
-        chosen[single] = True
-        remaining -= weights[single]
-    else:
-        for j in order:
-            if j < k and weights[j] <= most:
-                if weights[j] > remaining:
-                    break
-                chosen[j] = True
-                remaining -= weights[j]
-    add_greedily(chosen, weights, remaining, order)
-    return chosen
+    for i in range(rewards.size):
+        for k in range(rewards.size):
+            remaining = room - weights[i] - weights[k]
+            if rank[k] >= rank[i] or remaining < 0:
+                continue
+            total, left, single = rewards[i] + rewards[k], remaining, -1
+            for j in order:
+                if rank[j] < rank[k] and weights[j] <= remaining:
+                    if single < 0 or rewards[j] > rewards[single]:
+                        single = j
+                    if weights[j] <= left:
+                        total += rewards[j]
+                        left -= weights[j]
+            by_single = single >= 0 and rewards[i] + rewards[k] + rewards[single] > total
+            if by_single:
+                total = rewards[i] + rewards[k] + rewards[single]
+            if total > value:
+                value = total
+                chosen[:] = False
+                chosen[i] = chosen[k] = True
+                if by_single:
+                    chosen[single] = True
+                    remaining -= weights[single]
+                else:
+                    for j in order:
+                        if rank[j] < rank[k] and weights[j] <= remaining:
+                            chosen[j] = True
+                            remaining -= weights[j]
+                add_greedily(chosen, weights, remaining, order)
+                best[:] = chosen
+                value = max(value, rewards[best].sum())
+    return best
 
 
 def _table_cells(least: Floats, taken: Array, rewards: Array, *_: object) -> float:
