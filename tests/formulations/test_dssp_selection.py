@@ -11,13 +11,10 @@ from builders.refusals import refusal
 
 from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.formulations.dssp import Schedule, Season, Selection
-from schedopt.formulations.dssp.grid import LARGEST
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.solvers import portfolio
 from schedopt.solvers.dssp.selection import KnapsackEngine
-from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
 
 
@@ -142,16 +139,6 @@ def test_old_name_of_an_engine_is_taken_with_a_note(old: str, new: str) -> None:
     assert f"{old} is now called {new}" in str(result.message)
 
 
-def test_selection_is_confirmed_by_highs() -> None:
-    model = Selection(night([(5, 5), (4, 5), (3, 5)]))
-    first = portfolio.solve(model, solver="knapsack")
-    again = portfolio.confirm(model, first, Limits())
-    assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
-    third = portfolio.confirm(model, again, Limits())
-    assert (third.objective, third.proven) == (first.objective, True)
-    assert third.solver in ("scip", "highs", "branch-and-bound")
-
-
 def a_night(
     jobs: Sequence[tuple[float, Any]], processors: int, deadline: float, **fields: Any
 ) -> Instance:
@@ -191,16 +178,6 @@ def test_solve_rounds_lengths_that_are_not_decimals_with_a_note() -> None:
 
 def test_schedule_refuses_a_job_without_stages() -> None:
     assert "stages" in str(refusal(solve, "instances/dssp/two-shots.json", formulation="schedule"))
-
-
-def test_schedule_model_has_bounded_coefficients() -> None:
-    length = float(1 << 28)
-    jobs = tuple(Job(name=f"j{i}", reward=1.0 + i, stages=((length,) * 6,)) for i in range(3))
-    night = Instance(name="long", processors=4, deadline=2 * length, jobs=jobs)
-    model = Schedule(night)
-    rows = [row.linear for row in model.model.clone().proto.constraints]  # asking makes them
-    assert max(abs(c) for row in rows for c in row.coeffs) <= LARGEST < 6 * length
-    assert solve(model, threads=1).objective == 3.0
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e6])

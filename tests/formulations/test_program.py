@@ -44,11 +44,6 @@ def test_points_satisfy_the_program_if_they_satisfy_the_rows_in_rationals(seed: 
         assert (len(program.violated_rows(np.array(point))) == 0) == holds
 
 
-def test_rewards_are_in_the_largest_common_unit() -> None:
-    program = written()
-    assert (program.rewards.tolist(), program.scale) == ([3, 4, 6, 1], 2)
-
-
 def test_program_of_numbers_beyond_64_bits() -> None:
     program = written(([0, 1], [1e30, 1e-3], (-inf, 1e30)))
     assert program.exceeds_64_bits
@@ -65,24 +60,6 @@ def test_program_drops_rows_that_never_bind() -> None:
         holds = bool((a and b) or (c and (b or d)))
         x = program.point(j for j, value in enumerate(point) if value)
         assert program.satisfied_by(x) == holds
-
-
-def test_program_of_some_side_constraints() -> None:
-    writer = ProgramWriter(list("ab"), np.ones(2, dtype=np.bool_))
-    for owner, place in (("", 0), ("first", 1), ("second", 1)):
-        writer.add((owner, owner), [place], [1.0], (-inf, 0))
-    program = writer.program(Whole.of(np.ones(2)))
-    assert program.under(["first"]).owners == ["", "first"]
-    assert program.under([]).satisfied_by(np.array([0, 1]))
-    assert not program.under(["second"]).satisfied_by(np.array([0, 1]))
-
-
-def test_columns_that_are_closed_are_in_no_row() -> None:
-    writer = ProgramWriter(list("ab"), np.array([True, False]))
-    writer.add(("sum", ""), [0, 1], [1.0, 5.0], (-inf, 2))
-    program = writer.program(Whole.of(np.ones(2)))
-    assert program.column.tolist() == [0]
-    assert program.high.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("seed", range(20))

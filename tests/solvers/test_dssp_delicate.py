@@ -15,7 +15,6 @@ from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.solvers.mip import Answer, MatrixRun
-from schedopt.solvers.priced_core.relaxation import nearly_multiples
 from schedopt.solvers.priced_core.search import PricedCoreSearch
 from schedopt.solvers.result import Limits, Result
 from schedopt.validation.documents import check
@@ -105,21 +104,6 @@ def test_season_with_rewards_in_proportion_to_size_fills_the_machine() -> None:
     result = solve(season)
     assert (result.solver, result.solution_status) == ("knapsack", "optimal")
     assert result.objective == season.capacity()
-
-
-@pytest.mark.parametrize(
-    ("sizes", "near"),
-    [
-        ([10**10 + 3, 10**10 + 4, 2 * 10**10 + 4], True),
-        ([3 * 10**8, 5 * 10**8, 8 * 10**8 + 1], True),
-        ([10**10, 2 * 10**10, 3 * 10**10], False),
-        ([1001, 1002, 2003], False),
-        ([7348123451, 1981276723, 5512873911, 9918273641], False),
-    ],
-)
-def test_nearly_multiples_is_true_near_a_common_divisor(sizes: list[int], near: bool) -> None:
-    assert nearly_multiples(np.array(sizes)) is near
-    assert nearly_multiples(np.array([-size for size in sizes])) is near
 
 
 def test_selection_ignores_an_unproven_infeasible_status(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,11 +24,8 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning import plan_rows
 from schedopt.solvers.dssp.greedy import greedy_solution
-from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
-from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
-from schedopt.solvers.result import Limits
-from schedopt.solvers.running import Run
+from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch
 from schedopt.validation.dssp.schedule import check
 from schedopt.validation.report import Report
 
@@ -84,15 +81,6 @@ def test_schedule_packing_is_a_valid_schedule() -> None:
     assert packed > examples(100)
 
 
-@tried(100, seed=st.integers(0, 2**31))
-def test_bound_without_time_for_the_relaxation_is_not_below_the_optimum(seed: int) -> None:
-    model = contract.schedule(Random(seed))  # noqa: S311
-    quick = solving.solve_relaxation(model, Limits(time_limit=0.0))
-    best = solve(model, threads=1)
-    if best.objective is not None and quick.bound is not None:
-        assert best.objective <= quick.bound * (1 + 1e-12)
-
-
 @tried(200, seed=st.integers(0, 2**31))
 def test_bound_beside_the_greedy_selection_is_not_below_the_optimum(seed: int) -> None:
     model = contract.selection(Random(seed))  # noqa: S311
@@ -108,19 +96,6 @@ def test_packing_fills_the_end_of_a_night() -> None:
     result = solve(model, threads=1, time_limit=60)
     assert result.proven
     assert not model._model  # the first schedules meet the bound, which no dispatcher's does
-
-
-def test_schedule_search_ends_at_its_target() -> None:
-    jobs = tuple(Job(name=f"j{i}", reward=1.0, stages=((2.0, 2.0), (1.0,))) for i in range(6))
-    night = Instance(name="easy", processors=3, deadline=10.0, jobs=jobs)
-    found = search(
-        DispatchOrders(night),
-        Run(Limits()),
-        starts=[everyone(night)],
-        satisfies_rules=lambda jobs: True,
-        target=6.0,
-    )
-    assert found.worth == 6.0
 
 
 def test_side_constraints_are_kept() -> None:

@@ -4,12 +4,8 @@ import _thread
 import threading
 from random import Random
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
-from builders.dssp import best, night
-from builders.effort import ALL
-from ortools.sat.python import cp_model
 
 import schedopt
 from schedopt.formulations.constraints import FairShare
@@ -18,7 +14,6 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.extras import installed
 from schedopt.solvers import mip
 from schedopt.solvers.mip import engine_of
-from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import Limits, gap, snap_bound
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -57,20 +52,6 @@ def test_mip_returns_at_least_its_hint(hard: Instance) -> None:
     assert result.objective >= heuristic.objective
 
 
-def test_translated_matrix_equals_the_pyomo_model() -> None:
-    instance = night([(5, 5), (4, 4), (3, 3)], capacity=7)
-    selection = Selection(instance)
-    selection.model.low = pyo.Constraint(expr=selection.model.x["j0"] + 2 >= 2.5)
-    matrix = translate(selection.model)
-    assert [row.name for row in matrix.rows] == ["capacity", "low"]
-    assert matrix.row_upper.tolist() == [7, np.inf]
-    assert matrix.row_lower.tolist() == [-np.inf, 0.5]
-    assert matrix.values.tolist() == [5, 4, 3, 1]
-    assert matrix.maximize
-    assert matrix.integer.tolist() == [1, 1, 1]
-    assert best(instance) == 7
-
-
 def test_gap_is_relative_and_rounding_does_not_open_a_gap() -> None:
     assert gap(None, 1.0) is None
     assert gap(10.0, 11.0) == pytest.approx(0.1)
@@ -78,31 +59,6 @@ def test_gap_is_relative_and_rounding_does_not_open_a_gap() -> None:
     assert snap_bound(10.0, 10.0 + 1e-9) == 10.0
     assert snap_bound(1e-12, 2e-12) == 2e-12
     assert snap_bound(10.0, 10.1) == 10.1
-
-
-@pytest.mark.parametrize("seed", [6, 8, 14, 16] if ALL else [6, 14])
-def test_season_with_twenty_caps_agrees_with_cp_sat(seed: int) -> None:
-    """With coefficients in the millions, HiGHS's presolve cuts off these optima."""
-    season = generate("dssp", seed=seed, options={"nights": 14, "stages": False, "teams": 20})
-    shares = solve(season).solution.shares["team"]
-    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
-    result = solve(season, constraints=[rule])
-
-    model, scale = cp_model.CpModel(), 1e5
-    x = [model.new_bool_var(job.name) for job in season.jobs]
-    demands = [round(demand * scale) for demand in season.demands]
-    model.add(cp_model.LinearExpr.weighted_sum(x, demands) <= int(season.room() * scale))
-    for team, jobs in season.groups["team"].items():
-        cap = int(rule.at_most[team] * season.capacity() * scale)
-        model.add(sum(demands[j] * x[j] for j in jobs) <= cap)
-    for j in np.flatnonzero(~season.in_time):
-        model.add(x[j] == 0)
-    model.maximize(cp_model.LinearExpr.weighted_sum(x, [int(r) for r in season.rewards]))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = 60
-    assert solver.solve(model) == cp_model.OPTIMAL
-    assert result.proven
-    assert result.objective == solver.objective_value
 
 
 HERE = ["scip"] if installed("pyscipopt") else []

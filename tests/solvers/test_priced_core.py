@@ -1,17 +1,12 @@
 """The priced core beside brute force on random integer programs."""
 
 from itertools import product
-from math import gcd
 
 import numpy as np
 import pytest
 
 from schedopt.formulations.program import IntegerProgram
-from schedopt.solvers.priced_core.blocks import BlockSolver
 from schedopt.solvers.priced_core.bounds import PricedBound
-from schedopt.solvers.priced_core.in_order import best_in_order
-from schedopt.solvers.priced_core.open_part import open_part, propagate
-from schedopt.solvers.priced_core.relaxation import Relaxation, relax
 from schedopt.solvers.priced_core.search import (
     PricedCoreParams,
     PricedCoreSearch,
@@ -153,21 +148,6 @@ def test_blocks_prove_caps_and_floors_of_groups(seed: int, floors: bool) -> None
     assert_optimal(PricedCoreSearch(program, params=params).run(), program)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_blocks_lose_no_more_than_any_solution(seed: int) -> None:
-    program = draw_groups(seed, floors=True)
-    optimum = relax(program)
-    assert optimum is not None
-    if not optimum.feasible:
-        assert brute_force(program) is None
-        return
-    bound = PricedBound.of(program, optimum.prices)
-    solver = BlockSolver(program, bound, 1 << 10, np.inf)
-    lost = sum(solver.choices(row, 1 << 60).least_loss for row in solver.rows(12))
-    best = brute_force(program)
-    assert best is None or bound.scale * best <= bound.total - lost
-
-
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("seed", range(15))
 def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
@@ -180,19 +160,6 @@ def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
         fixed = bound.fix(program, max(bound.slack(best), 0))
         assert brute_force(fixed) == best
         assert PricedBound.of(program, prices, with_rewards=False).total >= 0
-
-
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("seed", range(15))
-def test_reductions_keep_the_optimum(kind: str, seed: int) -> None:
-    program = draw_program(5_000 + seed, kind)
-    best = brute_force(program)
-    tightened = propagate(program)
-    assert (None if tightened is None else brute_force(tightened)) == best
-    if tightened is not None:
-        part = open_part(tightened)
-        own = brute_force(part.program)
-        assert (None if own is None else own + part.reward) == best
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -221,42 +188,3 @@ def test_search_uses_a_known_solution_and_bound() -> None:
     again = PricedCoreSearch(program, x=first.x, bound=first.value)
     assert again.run().proven
     assert again.value == first.value
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_objectives_in_order_match_brute_force(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n = 7
-    objectives, uses = rng.integers(-2, 5, (3, n)), rng.integers(0, 6, (2, n))
-    room, counts = rng.integers(0, 16, 2), rng.integers(1, 3, n)
-    found = best_in_order(objectives, uses, room, counts)
-    points = np.array(list(product(*(range(count + 1) for count in counts.tolist()))))
-    points = points[(points @ uses.T <= room).all(axis=1)]
-    best = max(tuple(values) for values in (points @ objectives.T).tolist())
-    assert found.proven
-    assert tuple(found.values) == best == tuple((objectives @ found.x).tolist())
-    assert (uses @ found.x <= room).all() and (found.x <= counts).all()
-
-
-def test_rewards_in_common_units_are_optimal() -> None:
-    program = draw_groups(1)
-    assert gcd(*program.rewards.tolist()) == 1
-    tripled = PricedCoreSearch(
-        IntegerProgram(3 * program.rewards, *list(vars(program).values())[1:8])
-    ).run()
-    assert tripled.value == 3 * PricedCoreSearch(program).run().value
-
-
-def test_a_relaxation_is_solved_again_for_other_bounds_of_columns() -> None:
-    rng = np.random.default_rng(3)
-    rows, rewards = rng.integers(1, 9, (3, 12)), rng.integers(1, 9, 12)
-    program = IntegerProgram.of_dense(rewards, rows, rows.sum(axis=1) // 2, np.ones(12, np.int64))
-    relaxation = Relaxation(program)
-    for _ in range(20):
-        low, high = (rng.random((2, 12)) < [[0.1], [0.8]]).astype(np.int64)
-        low = np.minimum(low, high)
-        again, fresh = relaxation.solve(columns=(low, high)), relax(program.with_bounds(low, high))
-        assert again is not None and fresh is not None
-        assert again.feasible == fresh.feasible
-        if again.feasible:
-            assert rewards @ again.values == pytest.approx(rewards @ fresh.values)
