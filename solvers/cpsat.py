@@ -40,7 +40,6 @@ def solve(
     *,
     hint: Any | None = None,
     bound: float | None = None,
-    search: bool = True,
     copy: cp_model.CpModel | None = None,
 ) -> Result:
     """Solve a copy of the CP-SAT model of a formulation.
@@ -57,8 +56,6 @@ def solve(
         A warm start.
     bound : float, optional
         A valid bound.
-    search : bool
-        Whether to search; if False, the result consists of the warm start and the known bound.
     copy : cp_model.CpModel, optional
         A copy of the model to solve (see `copy_model`) with additional constraints: valid
         inequalities or symmetry breaking.
@@ -71,21 +68,20 @@ def solve(
     limits = limits or Limits()
     began = now()
     if formulation.changed:
-        hint, bound, copy, search = None, None, None, True
+        hint, bound, copy = None, None, None
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _CpSatRun(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
     run.loss = formulation.loss if formulation.exact else None
     met = None if hint is None else value_of(formulation, hint)
-    status, solution = cp_model.UNKNOWN, hint
-    if gap(met, snap_bound(met, bound)) == 0.0:
-        status, search = cp_model.OPTIMAL, False
-    elif search:
+    status, solution = cp_model.OPTIMAL, hint
+    search = gap(met, snap_bound(met, bound)) != 0.0
+    if search:
         copy = copy or copy_model(formulation)
         _add_bound_and_start(copy, formulation, hint, bound, sign)
     built = formulation.seconds + now() - began
     began = now()
-    if search and copy is not None:
+    if copy is not None and search:
         status = run.go(copy)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # the warm start is an incumbent

@@ -22,8 +22,7 @@ from schedopt.policies.registry import Policy
 from schedopt.problems import Problem, problem_of
 from schedopt.problems import problem as record_of
 from schedopt.problems.record import ReferenceQuestion
-from schedopt.solvers.alarm import alarm, with_alarm
-from schedopt.solvers.result import Document, Result, Termination
+from schedopt.solvers.result import Document, Result, Termination, alarm, with_alarm
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.rows import NOTHING, BenchRow
 from schedopt.sweep.sources import Contents, Source, SourceFacts

@@ -21,10 +21,9 @@ from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
 from schedopt.solvers import portfolio
-from schedopt.solvers.alarm import alarm
 from schedopt.solvers.dssp import schedule, selection
 from schedopt.solvers.engine import Engine, EngineTask
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits, Result, alarm
 from schedopt.solvers.running import Run, make_result
 from schedopt.verbs.solve import with_confirmation
 
