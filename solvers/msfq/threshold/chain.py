@@ -8,7 +8,6 @@ independent check of `exact`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,26 +23,10 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 
-@dataclass(frozen=True)
-class ChainParams:
-    """Parameters of the truncated Markov chain.
-
-    Attributes
-    ----------
-    first_room : int
-        The largest number of jobs of each class in the first chain.
-    growth : float
-        The largest growth of the room from one chain to the next.
-    lost : float
-        The largest fraction of time in which a class may have no room.
-    """
-
-    first_room: int = 24
-    growth: float = 3.0
-    lost: float = 1e-12
-
-
-DEFAULTS = ChainParams()
+FIRST_ROOM = 24
+"""The largest number of jobs of each class in the first chain."""
+LOST = 1e-12
+"""The largest fraction of time in which a class may have no room."""
 OPEN, LARGE, DRAIN = range(3)
 """Modes: small jobs start on idle servers, a large job runs, or a drain of small jobs runs."""
 
@@ -62,19 +45,7 @@ def curve(model: Threshold) -> Iterator[int]:
 
 
 class ChainState(NamedTuple):
-    """A state of MSFQ: the mode of the servers, and the numbers of jobs.
-
-    Attributes
-    ----------
-    mode : int
-        `OPEN`, `LARGE` or `DRAIN`.
-    small : int
-        Small jobs, without those of a drain.
-    large : int
-        Large jobs, with the one in service.
-    batch : int
-        Jobs of a drain that have not ended.
-    """
+    """A state: the mode, small jobs (without a drain's), large jobs, and the jobs of a drain."""
 
     mode: int
     small: int
@@ -82,39 +53,34 @@ class ChainState(NamedTuple):
     batch: int = 0
 
 
-def response_times(
-    system: System, l: int, *, lazy: bool, params: ChainParams = DEFAULTS
-) -> tuple[float, float]:
+def response_times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
     """Return the mean response times of small and of large jobs at a threshold of a stable system.
 
     With `lazy` a drain begins only when a large job waits.
     """
-    room = max(params.first_room, system.k), params.first_room
+    room = [max(FIRST_ROOM, system.k), FIRST_ROOM]
     while True:
-        states, law = Chain(system, l, lazy, room).stationary_distribution()
-        small, large = (np.array([state[i] for state in states]) for i in (1, 2))
-        lost = float(law[small == room[0]].sum()), float(law[large == room[1]].sum())
-        if max(lost) <= params.lost:
+        states, law = stationary_distribution(Chain(system, l, lazy, room))
+        jobs = np.array([(state.small, state.large) for state in states])
+        lost = [float(law[jobs[:, i] == room[i]].sum()) for i in (0, 1)]
+        if max(lost) <= LOST:
             drained = np.array([state.batch for state in states])
-            return float(law @ (small + drained) / system.l1), float(law @ large / system.lk)
-        room = (
-            _sufficient_room(room[0], lost[0], params),
-            _sufficient_room(room[1], lost[1], params),
-        )
+            small, large = law @ jobs
+            return float(small + law @ drained) / system.l1, float(large) / system.lk
+        # If losses fall geometrically with the room, this is enough.
+        room = [
+            ceil(r * min(1.05 * log(LOST) / log(p), 3.0)) if p > LOST else r
+            for r, p in zip(room, lost, strict=True)
+        ]
 
 
-def _sufficient_room(room: int, lost: float, params: ChainParams) -> int:
-    """Return the room with which next to no arrivals are lost, if losses fall geometrically."""
-    if lost <= params.lost:
-        return room
-    return ceil(room * min(1.05 * log(params.lost) / log(lost), params.growth))
-
-
-class Chain:
+class Chain(NamedTuple):
     """The Markov chain of MSFQ at a threshold, with room for limited numbers of jobs."""
 
-    def __init__(self, system: System, l: int, lazy: bool, room: tuple[int, int]) -> None:
-        self.system, self.l, self.lazy, self.room = system, l, lazy, room
+    system: System
+    l: int
+    lazy: bool
+    room: list[int]
 
     def moves(self, state: ChainState) -> Iterator[tuple[float, ChainState]]:
         """Yield the rate of each event, and the state that follows."""
@@ -122,19 +88,19 @@ class Chain:
         mode, small, large, batch = state
         if small < self.room[0]:
             more = state._replace(small=small + 1)
-            yield l1, self._state_after_event(more.small, large) if mode == OPEN else more
+            yield l1, self._after_event(more.small, large) if mode == OPEN else more
         if large < self.room[1]:
             more = state._replace(large=large + 1)
-            yield lk, self._state_after_event(small, more.large) if mode == OPEN else more
+            yield lk, self._after_event(small, more.large) if mode == OPEN else more
         if mode == LARGE:
-            yield mk, self._state_after_service(small, large - 1)
+            yield mk, self._after_service(small, large - 1)
         elif mode == DRAIN:
             fewer = state._replace(batch=batch - 1)
-            yield batch * m1, fewer if batch > 1 else self._state_after_service(small, large)
+            yield batch * m1, fewer if batch > 1 else self._after_service(small, large)
         elif small:
-            yield min(small, k) * m1, self._state_after_event(small - 1, large)
+            yield min(small, k) * m1, self._after_event(small - 1, large)
 
-    def _state_after_service(self, small: int, large: int) -> ChainState:
+    def _after_service(self, small: int, large: int) -> ChainState:
         """Return the state that follows when no job is in service."""
         if large:
             return ChainState(LARGE, small, large)
@@ -142,36 +108,36 @@ class Chain:
             return ChainState(DRAIN, 0, 0, small)
         return ChainState(OPEN, small, 0)
 
-    def _state_after_event(self, small: int, large: int) -> ChainState:
+    def _after_event(self, small: int, large: int) -> ChainState:
         """Return the state that follows an event after which no large job is in service."""
         if not small:
-            return self._state_after_service(0, large)
+            return self._after_service(0, large)
         if small <= self.l and (large or not self.lazy):
             return ChainState(DRAIN, 0, large, small)
         return ChainState(OPEN, small, large)
 
-    def stationary_distribution(self) -> tuple[list[ChainState], Floats]:
-        """Return all states and their stationary distribution, from the balance equations."""
-        from scipy.sparse import csc_array
-        from scipy.sparse.linalg import splu
 
-        states = [ChainState(OPEN, 0, 0)]
-        number = {states[0]: 0}
-        entries: list[tuple[int, int, float]] = []
-        for here, state in enumerate(states):  # the list grows in the loop
-            for rate, after in self.moves(state):
-                there = number.setdefault(after, len(states))
-                if there == len(states):
-                    states.append(after)
-                entries += [(there, here, rate), (here, here, -rate)]
-        rows, columns, rates = np.array(entries).T
-        count = len(states)
-        balance = csc_array((rates, (rows.astype(int), columns.astype(int))), shape=(count, count))
-        solved = splu(
-            balance[1:, 1:],
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        ).solve(-balance[1:, [0]].toarray().ravel())
-        law = np.append(1.0, solved)  # the empty system has weight 1
-        return states, np.asarray(law / law.sum())
+def stationary_distribution(chain: Chain) -> tuple[list[ChainState], Floats]:
+    """Return all states and their stationary distribution, from the balance equations."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    states = [ChainState(OPEN, 0, 0)]
+    number = {states[0]: 0}
+    entries: list[tuple[int, int, float]] = []
+    for here, state in enumerate(states):  # the list grows in the loop
+        for rate, after in chain.moves(state):
+            there = number.setdefault(after, len(states))
+            if there == len(states):
+                states.append(after)
+            entries += [(there, here, rate), (here, here, -rate)]
+    rows, columns, rates = np.array(entries).T
+    balance = csc_array((rates, (rows.astype(int), columns.astype(int))))
+    solved = splu(
+        balance[1:, 1:],
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    ).solve(-balance[1:, [0]].toarray().ravel())
+    law = np.append(1.0, solved)  # the empty system has weight 1
+    return states, np.asarray(law / law.sum())
