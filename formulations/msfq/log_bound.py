@@ -168,8 +168,7 @@ class LogBound(WithoutConstraints):
     and each of several resources as if it were the only one; the best bound counts.
 
     Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990 (the time-indexed relaxation);
-    Fisher, Management Science 27, 1981 (Lagrangian bounds). The first prices are those of the mean
-    busy dates of one fast machine (Goemans, SODA 1997), which have a closed form.
+    Fisher, Management Science 27, 1981 (Lagrangian bounds).
     """
 
     refusing: ClassVar[str] = "on a log"

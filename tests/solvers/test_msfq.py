@@ -37,7 +37,7 @@ from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
 from schedopt.solvers.msfq.log_bound import has_few_starts
-from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening_prices
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
@@ -317,10 +317,6 @@ def test_log_prices_equal_hand_calculations() -> None:
     result = schedopt.solve(LogBound(queue))
     assert result.objective == 3.0
     assert result.bound == pytest.approx(3.0, rel=1e-3)
-    # The opening has the closed form of mean busy dates: from 5 on servers are free; before, the
-    # long one pays 1/8 a tick of the rest, and from 0 to 1 the short one 1/2 of what is left of it.
-    prices = opening_prices(Ticks.of(queue), np.array([0, 1, 3, 5]))
-    assert prices == pytest.approx([(1.0 + 0.5) / 2, (0.5 + 0.25) / 2, 0.25 / 2])
 
 
 def test_log_prices_prove_more_than_relaxations() -> None:

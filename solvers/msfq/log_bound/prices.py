@@ -6,7 +6,6 @@ down only at the end.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,11 +88,11 @@ class PriceSearch:
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
-        self._at = opening_prices(ticks, grid)
+        self._at = np.zeros(len(grid) - 1)
         self._used = np.empty(len(grid))
         self._ascent, self._work = Ascent(params.momentum, params.patience, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
-            self._evaluate_prices(np.zeros_like(self._at))
+            self._evaluate_prices(self._at)
         else:
             self._rounds_left = 0
 
@@ -164,73 +163,12 @@ class PriceSearch:
 def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
     """Return at most `most` + 1 times at which prices may change, in ticks.
 
-    They are submits, starts and ends of a good schedule, and completion times on one fast machine;
-    of too many, evenly spaced ones are taken.
+    They are submits, starts and ends of a good schedule; of too many, evenly spaced ones are taken.
     """
     begun = np.ceil(starts).astype(np.int64)
-    done = np.ceil(_fast_machine_pieces(ticks)[1]).astype(np.int64)
-    times = np.unique(np.concatenate([ticks.submit, begun, begun + ticks.run, done]))
+    times = np.unique(np.concatenate([ticks.submit, begun, begun + ticks.run]))
     if len(times) > most + 1:
         times = times[np.unique(np.linspace(0, len(times) - 1, most + 1).astype(np.int64))]
     if len(times) < 2:
         times = np.array([0, 1])
     return times
-
-
-def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
-    """Return the first prices, shape (cells,); their bound is close to that of mean busy dates.
-
-    One machine as fast as all servers runs the job of the largest ratio of weight to work, with
-    preemption. The price of a server at t is the integral, from t to the end of the busy period, of
-    the least ratio among the jobs that run between t and then.
-    """
-    begun, ended, ratio = _fast_machine_pieces(ticks)
-    count = len(begun)
-    first, last = np.zeros(count), np.zeros(count)
-    lower: list[int] = []  # later pieces of the busy period, with decreasing ratios
-    busy = 0.0
-    for i in range(count - 1, -1, -1):
-        if i + 1 == count or begun[i + 1] > ended[i]:
-            lower, busy = [], ended[i]
-        while lower and ratio[lower[-1]] >= ratio[i]:
-            lower.pop()
-        until, then = (begun[lower[-1]], first[lower[-1]]) if lower else (busy, 0.0)
-        first[i], last[i] = (
-            (until - begun[i]) * ratio[i] + then,
-            (until - ended[i]) * ratio[i] + then,
-        )
-        lower.append(i)
-    areas = (ended - begun) * (first + last) / 2
-    paid = np.concatenate([[0.0], np.cumsum(areas)])
-    at = np.maximum(np.searchsorted(begun, grid, "right") - 1, 0)
-    within = np.clip(grid - begun[at], 0.0, (ended - begun)[at])
-    sums = paid[at] + within * (first[at] - ratio[at] * within / 2)
-    return np.maximum(0.0, np.diff(sums) / np.diff(grid))
-
-
-def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
-    """Return the fast machine's schedule: starts, ends, and ratios of weight to work."""
-    submit = ticks.submit.tolist()
-    work = np.maximum(ticks.need * ticks.run.astype(np.float64), 1.0)
-    ratio = (ticks.weight / work).tolist()
-    remaining = (work / ticks.servers).tolist()
-    pieces: list[tuple[float, float, float]] = []
-    ready: list[tuple[float, int]] = []
-    now, came, count = 0.0, 0, len(submit)
-    while came < count or ready:
-        if not ready:
-            now = max(now, float(submit[came]))
-        while came < count and submit[came] <= now:
-            heappush(ready, (-ratio[came], came))
-            came += 1
-        job = ready[0][1]
-        until = now + remaining[job]
-        if came < count and submit[came] < until:
-            remaining[job] -= submit[came] - now
-            until = float(submit[came])
-        else:
-            heappop(ready)
-        pieces.append((now, until, ratio[job]))
-        now = until
-    array = np.array(pieces)
-    return array[:, 0].copy(), array[:, 1].copy(), array[:, 2].copy()
