@@ -6,6 +6,7 @@ At the same time, completions precede arrivals. The simulation computes only the
 import traceback
 from heapq import heappop, heappush
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,15 +17,15 @@ from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 from schedopt.policies.msfq.summary import Floats, invalid_start
 
 
-class Played:
+class Played(NamedTuple):
     """The start of each job, NaN where there is none, and when the simulation stopped.
 
     ``most`` is the largest number of jobs in the system.
     """
 
-    def __init__(self, jobs: int) -> None:
-        self.starts: Floats = np.full(jobs, np.nan)
-        self.stop, self.most = 0.0, 0
+    starts: Floats
+    stop: float
+    most: int
 
 
 def simulate_plainly(
@@ -38,9 +39,9 @@ def simulate_plainly(
     estimates: bool,
 ) -> Played:
     """Return when each job starts under a new rule: see `simulation.simulate`."""
-    state, outcome = State(queue), Played(len(trace.times))
+    state, starts = State(queue), np.full(len(trace.times), np.nan)
     ends: list[tuple[float, int]] = []
-    arrived, inside, count = 0, 0, len(trace.times)
+    arrived, inside, most, count = 0, 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while arrived < count or (each and inside):
         arrival = at[arrived] if arrived < count else inf
@@ -56,17 +57,16 @@ def simulate_plainly(
             size = sizes[job] if estimates else None
             state.arrive(Job(job, kind, state.needs[kind], arrival, size))
             arrived, inside = arrived + 1, inside + 1
-            outcome.most = max(outcome.most, inside)
+            most = max(most, inside)
         state.now = now
         if together and now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
             continue
         while (started := next_start(name, rule, state)) is not None:
             state.start(started)
             job = started.number
-            outcome.starts[job] = now
+            starts[job] = now
             heappush(ends, (now + sizes[job], job))
-    outcome.stop = state.now
-    return outcome
+    return Played(starts, state.now, most)
 
 
 def next_start(name: str, rule: Rule, state: State) -> Job | None:
