@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from schedopt.instances.hesrpt import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.hesrpt.shares import best_setting, serve_in_order, share_policy
-from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction
+from schedopt.policies.hesrpt.simulator import Floats, Jobs
 from schedopt.policies.registry import NotApplicableError
 
 SMARTFILL = "Li, Ju, Eryilmaz and Shroff, arXiv 2509.01811, 2025"
@@ -82,11 +82,6 @@ def widths(instance: Instance, jobs: Jobs, price: float) -> Floats:
     return np.minimum(each, float(instance.servers))
 
 
-def _policy_at_price(price: float) -> ShareFunction:
-    """Return FW-CAM's share function at a price."""
-    return lambda instance, jobs, left: fw_cam(instance, jobs, left, price)
-
-
 def best_price(instance: Instance) -> float:
     """Return the price of servers with the least cost, by a search on refined grids."""
     jobs, servers, price = np.arange(len(instance.jobs)), float(instance.servers), 1.0
@@ -95,7 +90,7 @@ def best_price(instance: Instance) -> float:
     low = price
     while widths(instance, jobs, price).max() > servers / len(jobs) / 4.0 and price < 1e12:
         price *= 4.0
-    return best_setting(instance, _policy_at_price, low, price)
+    return best_setting(instance, lambda at: lambda *present: fw_cam(*present, at), low, price)
 
 
 @share_policy(

@@ -268,12 +268,7 @@ def best_alpha(instance: Instance) -> float:
 
     high = float(slope(servers / len(sizes) / 100.0).max())
     low = max(float(slope(servers).min()), high * 1e-15)
-    return best_setting(instance, _knees, low, high)
-
-
-def _knees(alpha: float) -> ShareFunction:
-    """Return the share function of KNEE with a threshold."""
-    return lambda instance, jobs, left: knee(instance, jobs, left, alpha)
+    return best_setting(instance, lambda alpha: lambda *present: knee(*present, alpha), low, high)
 
 
 MOST_SETS = 1 << 12

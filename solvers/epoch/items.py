@@ -112,30 +112,24 @@ def first_fit(items: Items) -> list[list[int]]:
 
     The instance must be feasible, with k >= 1.
     """
-    most = sum(kind.count for kind in items.kinds)
-    room, floors = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    kinds_in: list[list[int]] = []
     epochs: list[list[int]] = []
+    kinds_in: list[list[int]] = []
+    rooms: list[int] = []
+    floors: list[int] = []
     for t, kind in enumerate(items.kinds):
-        floor = max(1, kind.top - items.inequity)
-        each = items.nodes // sum(max(size, floor) for size in kind.sizes)  # in a new epoch
-        few = len(epochs) + -(-kind.count // each)  # more there cannot be
-        room[len(epochs) : few], floors[len(epochs) : few] = items.nodes, floor
-        widths = np.sum([np.maximum(size, floors[:few]) for size in kind.sizes], axis=0)
-        able = np.flatnonzero(widths <= room[:few])
-        if not kind.free:
-            apart, new = items.clash[t], len(epochs)
-            able = able[[e == new or not apart[kinds_in[e]].any() for e in able.tolist()]][:1]
-        ends = np.cumsum(room[able] // widths[able])  # as many at once as there is room for
-        able = able[: np.searchsorted(ends, kind.count) + 1]
-        ends = np.minimum(ends[: len(able)], kind.count)
-        room[able] -= np.diff(ends, prepend=0) * widths[able]
-        begin = 0
-        for e, end in zip(able.tolist(), (ends * len(kind.sizes)).tolist(), strict=True):
-            if e == len(epochs):
-                kinds_in.append([])
-                epochs.append([])
+        e = 0  # of equal items, the next fits into no earlier epoch
+        for jobs in [[j] for j in kind.jobs] if kind.free else [kind.jobs]:
+            while True:
+                if e == len(epochs):
+                    epochs.append([])
+                    kinds_in.append([])
+                    rooms.append(items.nodes)
+                    floors.append(max(1, kind.top - items.inequity))
+                width = sum(max(size, floors[e]) for size in kind.sizes)
+                if width <= rooms[e] and (kind.free or not items.clash[t, kinds_in[e]].any()):
+                    break
+                e += 1
+            epochs[e] += jobs
             kinds_in[e].append(t)
-            epochs[e] += kind.jobs[begin:end]
-            begin = end
+            rooms[e] -= width
     return epochs

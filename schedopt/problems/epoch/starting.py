@@ -15,22 +15,13 @@ FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
 """Jobs up to which a policy takes about a second; its time is nearly quadratic."""
 
 
-def start(
-    model: Formulation,
-    seconds: float | None = None,
-    *,
-    each_second: int = 50_000,  # most jobs of a policy for each second left
-    at_once: int = 500,  # most jobs of a policy if no time is left
-) -> Partitioned | Scheduled | None:
+def start(model: Formulation) -> Partitioned | Scheduled | None:
     """Return the best heuristic schedule that satisfies all side constraints, or None."""
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     schedules: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
-        most = at_once if seconds == 0 else FEW.get(name, len(instance.jobs))
-        if seconds is not None and instance.inequity and model.name == "partition":
-            most = min(most, max(at_once, int(each_second * seconds)))
-        if len(instance.jobs) > most:
+        if len(instance.jobs) > FEW.get(name, len(instance.jobs)):
             continue
         with suppress(NotApplicableError):
             schedules.append(registered("epoch")[name].run(instance))
