@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
@@ -44,10 +44,14 @@ def options(known: Mapping[str, Option]) -> str:
 
 def command_line() -> str:
     """Every verb with its arguments and options, as its ``--help`` has them."""
+    from click import Context
+    from typer.cli import get_docs_for_click
     from typer.main import get_command
 
     from schedopt.cli import app
 
+    command = get_command(app)
+    text = get_docs_for_click(obj=command, ctx=Context(command), name="schedopt")
     return (
         "# The command line\n\nWritten from the code by `make docs`; `--help` prints the same. "
         "Results go to standard output, messages and progress to standard error. An "
@@ -55,29 +59,7 @@ def command_line() -> str:
         "`archive:GROUP/NAME`.\n\nExit status: 0 found, or the check passed; 1 the check failed or "
         "a claim did not hold; 2 bad input; 3 proven infeasible; 4 stopped without a solution; "
         "130 interrupted.\n\nCompletion of verbs and options: `schedopt --install-completion`.\n\n"
-    ) + "".join(verbs(get_command(app), "schedopt"))
-
-
-def verbs(group: Any, before: str) -> Iterator[str]:
-    """Yield a section for each verb."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from verbs(command, f"{before} {name}")
-            continue
-        yield f"## {before} {name}\n\n{command.help}\n\n"
-        takes: dict[str, list[tuple[str, ...]]] = {"argument": [], "option": []}
-        for option in command.params:
-            flags = ", ".join(f"`{flag}`" for flag in option.opts)
-            meaning = (option.help or "").replace("[", "\\[")
-            default = "" if callable(option.default) else code(option.default)
-            if option.param_type_name == "argument":
-                takes["argument"].append((f"`{option.name.upper()}`", meaning))
-            elif option.name != "help":
-                takes["option"].append((flags, meaning, default))
-        yield table(("argument", "meaning"), takes["argument"])
-        yield table(("option", "meaning", "default"), takes["option"])
-        if command.epilog:
-            yield f"{command.epilog.replace('Example: ', 'Example: `').strip()}`\n\n"
+    ) + text[text.index("## ") :]
 
 
 def fields(record: Any) -> str:

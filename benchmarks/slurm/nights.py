@@ -264,27 +264,6 @@ def readme_farm(hour: float) -> Instance:
     return replace(night, jobs=jobs, deadline=10 * hour, end=10 * hour)
 
 
-def with_everything() -> Instance:
-    """Return a night with a changing capacity, precedence, a wide task and licences."""
-    fx = Seats(name="houdini", capacity=3, use={"sim": 1})
-    jobs = (
-        Job(name="sim", reward=9, stages=((25.0,) * 4, (12.0,))),
-        Job(name="comp", reward=8, stages=((20.0, 20.0),), after=("sim",)),
-        Job(name="wide", reward=7, stages=((30.0,),), processors=4, deadline=70.0),
-        Job(name="frames", reward=5, stages=((10.0,) * 9,)),
-        Job(name="late", reward=1, stages=((90.0, 90.0),)),
-    )
-    return Instance(
-        name="everything",
-        processors=6,
-        changes=((75.0, 3), (110.0, 6)),
-        deadline=150.0,
-        end=150.0,
-        jobs=jobs,
-        constraints=(fx,),
-    )
-
-
 def with_reservation() -> Instance:
     """Return a night whose script makes a reservation while tasks run.
 

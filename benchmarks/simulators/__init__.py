@@ -1,1 +1,0 @@
-"""Other simulators on workloads with known starts: ``python -m benchmarks.simulators``."""

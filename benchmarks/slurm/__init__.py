@@ -1,1 +1,0 @@
-"""Plans carried out on a real Slurm: `make slurm-test`."""
