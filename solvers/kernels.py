@@ -82,23 +82,6 @@ def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     return size + 1
 
 
-def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
-    """Replace the first item by another."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and before(keys[other], items[other], keys[child], items[child]):
-            child = other
-        if not before(keys[child], items[child], key, item):
-            break
-        keys[at], items[at] = keys[child], items[child]
-        at = child
-    keys[at], items[at] = key, item
-
-
 def pop(keys: Any, items: Any, size: int) -> int:
     """Remove the first item; return the new size.
 
