@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.epoch import Instance, even_shares
-from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
 from schedopt.policies.epoch import kernels
 from schedopt.policies.epoch.closed_system import arrivals, shares, simulate
@@ -61,12 +60,6 @@ def test_epoch_policies_on_examples_of_the_paper(
     assert got(load(f"instances/epoch/{name}.json"), policy) == overhead
 
 
-def test_buddy_star_and_hybrid_equal_buddy_for_powers_of_two() -> None:
-    for seed in range(20):
-        instance = GENERATORS["uniform"](seed, nodes=32, jobs=8)
-        assert got(instance, "buddy") == got(instance, "buddy-star") == got(instance, "hybrid")
-
-
 def test_epoch_policies_with_more_jobs_than_nodes() -> None:
     instance = packing([1] * 8, 4, 0)
     assert got(instance, "buddy") == 8
@@ -88,13 +81,9 @@ def test_epoch_cuts_are_complete() -> None:
             assert list(cuts(h, nodes, k)) == epoch.cuts(h, nodes, k)
 
 
-def test_paper_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_search_counts_and_refuses_many_jobs() -> None:
     solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
     assert solution.tested >= len(solution.epochs)
-    hard = GENERATORS["planted"](1, nodes=128, epochs=6, inequity=6)
-    monkeypatch.setattr("schedopt.policies.epoch.heuristics.MOST_LOOKED_AT", 100_000)
-    with pytest.raises(NotApplicableError, match="no end"):
-        POLICIES["paper-search"].run(hard)
     with pytest.raises(NotApplicableError, match="at most"):
         POLICIES["paper-search"].run(packing([1] * 500, 4, 1))
 
