@@ -5,7 +5,6 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
@@ -23,34 +22,7 @@ from schedopt.validation.dssp.machine import NEVER, MachineProfile, StepFunction
 MOST = int(sys.float_info.max)
 """The largest double, as an integer, since fractions compare faster with integers."""
 
-MOST_KEPT = 1_000_000
-"""Most names in all sets of jobs whose demands are cached."""
-
-
-class JobSet(AbstractSet[str]):
-    """The distinct names of some jobs and their increasing positions, as a set built on demand."""
-
-    def __init__(self, names: tuple[str, ...], places: NDArray[np.intp]) -> None:
-        self.given, self.places = names, places
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names as a set."""
-        return frozenset(self.given)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.given)
-
-    def __len__(self) -> int:
-        return len(self.given)
-
-    __hash__ = object.__hash__  # caches look up the same object
-
-
-Chosen = JobSet | frozenset[str]
+Chosen = frozenset[str]
 
 
 class Facts:
@@ -86,7 +58,7 @@ class Facts:
             )
         self.whole = _demands(night)
         self.scale = self.whole.scale
-        self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
+        self._added: dict[str, tuple[Chosen | None, dict[str, int]]] = {}
 
     @cached_property
     def machine(self) -> MachineProfile:
@@ -157,10 +129,8 @@ class Facts:
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
-        """Return the positions of some jobs; raise `KeyError` for an unknown name."""
-        if isinstance(names, JobSet):
-            return names.places
-        return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
+        """Return the positions of some jobs, in order; raise `KeyError` for an unknown name."""
+        return np.sort(np.fromiter(map(self.night.index.__getitem__, names), np.intp))
 
     def total_reward(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
@@ -182,34 +152,25 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        if isinstance(names, JobSet):
-            return Fraction(self.added(None, names)[None], self.scale)
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
-    def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
-        """Return the demand of some jobs by group, in units of 1/`scale`, and of all under None."""
-        if (by, names) not in self._added:
-            if len(self._added) * max(1, len(names)) >= MOST_KEPT:
-                self._added.clear()
-            groups, codes = self.night.codes[by] if by is not None else ([], self._of_none)
+    def used(self, by: str, group: str, names: Chosen) -> Fraction:
+        """Return the demand of the jobs of a group among some jobs.
+
+        The demand of all groups of a grouping is kept for the last set of jobs.
+        """
+        if by not in self.night.codes:
+            return Fraction(0)
+        known, added = self._added.get(by, (None, {}))
+        if known is not names:
+            groups, codes = self.night.codes[by]
             places = self.places(names)
             numbers = self.whole.numbers[places]
             sums = np.zeros(len(groups) + 1, dtype=numbers.dtype)  # the last: of no group
-            if groups:
-                np.add.at(sums, codes[places], numbers)
-            else:
-                sums[0] = numbers.sum()
-            self._added[by, names] = dict(zip((*groups, None), map(int, sums), strict=True))
-        return self._added[by, names]
-
-    def used(self, by: str, group: str, names: Chosen) -> Fraction:
-        """Return the demand of the jobs of a group among some jobs."""
-        added = self.added(by, names) if by in self.night.codes else {}
+            np.add.at(sums, codes[places], numbers)
+            added = dict(zip(groups, map(int, sums), strict=False))
+            self._added[by] = names, added
         return Fraction(added.get(group, 0), self.scale)
-
-    @cached_property
-    def _of_none(self) -> NDArray[np.intp]:
-        return np.full(len(self.night.jobs), -1)
 
     def fits(self, name: str) -> bool:
         """Return True if a job's critical path fits between its release and its deadline."""

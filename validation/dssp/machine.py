@@ -248,7 +248,7 @@ class MachineProfile:
 
     def missing_predecessors(self, chosen: Collection[str]) -> Iterator[str]:
         """Yield a line for each chosen job with a predecessor that is not chosen."""
-        for name in chosen:
+        for name in sorted(chosen):
             for other in self.jobs[name].after:
                 if other not in chosen:
                     yield f"after: {name} is run, {other} is not"
