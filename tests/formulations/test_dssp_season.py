@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp import best
 from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +19,6 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, SelectedNights, selected_nights
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import example
 from schedopt.policies.registry import NotApplicableError, registered
 
 
@@ -180,14 +178,6 @@ def test_season_refuses_options_of_one_night() -> None:
 def test_windows_that_are_none(field: str, value: float) -> None:
     with pytest.raises(InputError, match=field):
         job("a", 1.0, **{field: value})
-
-
-def test_example_evening_is_solved() -> None:
-    assert solve("example:evening").objective == 27
-    assert solve("example:evening", formulation="schedule", threads=1).objective == 22
-    evening = example("evening")
-    assert isinstance(evening, Instance)
-    assert best(evening) == 27
 
 
 PROFILES = st.lists(st.integers(0, 4), min_size=1, max_size=9)

@@ -1,7 +1,6 @@
 """What a user changes in a native model is solved as changed, or refused by name: never ignored."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import msgspec
 import pyomo.environ as pyo
@@ -15,9 +14,6 @@ from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.errors import InputError
-from schedopt.solvers import mip
-from schedopt.solvers.dssp.selection import priced_core
-from schedopt.solvers.mip import engine_of
 from schedopt.verbs.solve import solve
 
 
@@ -129,29 +125,6 @@ def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:
     assert {name: x.value for name, x in native.x.items()} == {"j0": 1, "j1": 1, "j2": 0}
     assert pyo.value(native.reward) == pytest.approx(result.objective_of_model)
     assert result.document().objective_of_model == result.objective_of_model
-
-
-def test_native_model_objectives_survive_a_failing_solver(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    jobs = night([(5, 5), (4, 5), (3, 5)], capacity=10)
-    model = Selection(msgspec.structs.replace(jobs, objectives=("reward", "demand")))
-    highs, calls = engine_of("highs"), list[object]()
-
-    def fail_second(*given: object) -> object:
-        calls.append(given)
-        if len(calls) == 2:
-            raise OSError("no licence")
-        return highs.run(*given)  # type: ignore[arg-type]
-
-    failing = SimpleNamespace(name="highs", title="HiGHS", version=str, run=fail_second)
-    monkeypatch.setattr(mip, "engine_of", lambda _: failing)
-    monkeypatch.setattr(priced_core, "engine_of", lambda _: failing)
-    with pytest.raises(OSError, match="no licence"):
-        solve(model, solver="model")
-    assert not model.changed
-    monkeypatch.undo()
-    assert solve(model, solver="model").objective == 9
 
 
 def test_native_model_that_is_relaxed_is_refused() -> None:

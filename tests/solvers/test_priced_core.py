@@ -180,11 +180,3 @@ def test_search_stops_within_the_gap() -> None:
     ).run()
     assert search.x is not None and search.bound is not None
     assert search.bound - search.value <= 0.5 * search.value
-
-
-def test_search_uses_a_known_solution_and_bound() -> None:
-    program = draw_groups(5)
-    first = PricedCoreSearch(program).run()
-    again = PricedCoreSearch(program, x=first.x, bound=first.value)
-    assert again.run().proven
-    assert again.value == first.value
