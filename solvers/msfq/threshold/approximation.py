@@ -23,15 +23,12 @@ m, s, g             of the passage from j to j - 1 small jobs: mean, second mome
 ==================  ====================================================================
 """
 
-# ruff: noqa: PLR0917 - kernels take their arguments by position
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.process import Curve, Floats, System
-from schedopt.solvers.compiling import kernel
 
 
 def paper(system: System) -> Curve:
@@ -52,12 +49,14 @@ def _approximate_curve(system: System, by_area: bool) -> Curve:
     """Return an approximation at every threshold; with ``by_area`` it uses Little's law."""
     small, large = np.empty(system.k), np.empty(system.k)
     ok = np.empty(system.k, dtype=np.bool_)
-    _fill_response_times(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
+    with np.errstate(all="ignore"):
+        _fill_response_times(
+            System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok
+        )
     small[~np.isfinite(small)] = large[~np.isfinite(large)] = np.inf  # small thresholds overflow
     return Curve(small, large, ok)
 
 
-@kernel(python_up_to=3000)
 def _fill_response_times(
     system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:
@@ -77,7 +76,9 @@ def _fill_response_times(
     visits = 1.0
     for l in range(k - 1, -1, -1):
         phase3, phase4 = (h3, v3, g3), (h4s[l], v4s[l])
-        small[l], large[l], ok[l] = _mean_times(system, l, phase3, phase4, t * l1 / km, by_area)
+        small[l], large[l], ok[l] = _mean_times(
+            system, l, phase3, phase4, t * l1 / km, by_area=by_area
+        )
         m = (1.0 + l1 * m) / (l * m1)
         s = l1 * s / (l * m1) + 2.0 * m * m
         g = (l + l1 * g) / (l * m1)
@@ -94,6 +95,7 @@ def _mean_times(
     phase3: tuple[float, float, float],
     phase4: tuple[float, float],
     tau: float,
+    *,
     by_area: bool,
 ) -> Any:
     """Return E[T] of small and of large jobs, and whether no phase is skipped on average.
