@@ -71,6 +71,8 @@ class SearchParams:
         A side grows if the arrivals beyond it cost at least this part of those beyond the other.
     most_steps : int
         The most improvements of the policy on a box.
+    free_steps : int
+        The number of improvements after which no price rises.
     converged : float
         Policy iteration ends if no state's cost is below the mean by more than this part of it.
     tie : float
@@ -89,14 +91,15 @@ class SearchParams:
 
     growth: float = 1.5
     relevant: float = 0.1
-    most_steps: int = 20
+    most_steps: int = 60
+    free_steps: int = 6
     converged: float = 1e-9
     tie: float = 1e-13
     trusted: float = 0.65
     slack: float = 1e-3
     rough: float = 1e-6
-    dearer: float = 1.1
-    truncated: float = 1e-4
+    dearer: float = 1.5
+    truncated: float = 1e-5
 
 
 DEFAULTS = SearchParams()
@@ -176,28 +179,28 @@ class PolicySearch(QueueSearch):
 
     def _work(self) -> Iterator[None]:
         process, options = self._process, self._formulation.options
-        best = self.incumbent = _best_threshold(process)
+        threshold = best = self.incumbent = _best_threshold(process)
         decisions = best.decisions
         yield
         while self._states() <= options["most"]:
             box = Box(process, self._side, self._top)
             rule = box.fit(decisions)
-            for _ in range(DEFAULTS.most_steps):
-                box.evaluate(rule)
+            for step in range(DEFAULTS.most_steps):
+                box.evaluate(rule, only_lower=step >= DEFAULTS.free_steps)
                 yield
                 if not box.improve(rule):
                     break
             bound = box.lower_bound()
-            self._keep_bound(box, bound)
             grows = np.array([True, False])
             # Otherwise the box is too narrow.
             if bound >= (1.0 - DEFAULTS.rough) * max(box.gain, self._bound):
                 found = box.runnable(rule)
                 decisions = found.decisions
                 near = found.truncation <= DEFAULTS.truncated * found.cost
-                if near and found.cost - found.truncation < best.cost:
+                if near and found.cost < threshold.cost:  # a later estimate replaces an earlier one
                     best = self.incumbent = found
                 grows = np.abs(box.lost) >= DEFAULTS.relevant * np.abs(box.lost).max()
+            self._keep_bound(box, bound)
             if best.cost - self._bound <= options["tolerance"] * best.cost:
                 return
             yield
@@ -251,8 +254,11 @@ class Box:
         rule[:, :, self.side :] = 1
         return rule
 
-    def evaluate(self, rule: Decisions) -> None:
-        """Compute the relative values of a policy, and prices that equal their increments."""
+    def evaluate(self, rule: Decisions, *, only_lower: bool = False) -> None:
+        """Compute the relative values of a policy, and prices that equal their increments.
+
+        With `only_lower` no price rises, so that policy iteration does not cycle.
+        """
         equations = PolicyEquations(rule, self.process.system)
         w, _, e = self.bends
         units, zero = np.array([w, e]), 0.0 * self.values  # prices are multiples of these
@@ -274,6 +280,8 @@ class Box:
             multiples = np.linalg.solve(np.diag(units) - ahead, rises)
         except np.linalg.LinAlgError:
             multiples = np.full(2, np.nan)
+        if only_lower:
+            multiples = np.minimum(multiples, self.prices / units)
         self.prices = units * multiples
         self.values = plain + np.tensordot(multiples, values, 1)
         self.gain = gain + float(multiples @ gains)
