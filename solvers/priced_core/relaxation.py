@@ -10,7 +10,7 @@ and the bounds of these rows are relaxed by more than the possible error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.arithmetic import exact_sum
+from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Matrix
 from schedopt.solvers.priced_core.bounds import PricedBound
+from schedopt.solvers.priced_core.open_part import open_part
 
 if TYPE_CHECKING:
     import highspy
@@ -213,3 +215,39 @@ def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None
         values = np.where(program.rewards > 0, program.high, program.low).astype(float)
         return LinearOptimum(True, np.zeros(0), values)
     return Relaxation(program).solve(seconds)
+
+
+def relax_many_columns(program: IntegerProgram, until: float, size: int) -> LinearOptimum | None:
+    """Solve the relaxation of many columns over few rows by column generation.
+
+    Each relaxation is over the ``size`` columns whose reduced costs are closest to 0; the other
+    columns stay at the bound that their reduced costs prefer. The first prices are those of every
+    k-th column with a k-th of the upper bounds of the rows. If the prices do not become optimal for
+    all columns, the whole relaxation is solved.
+    """
+    step = program.n_columns // size + 1
+    sampled = np.arange(program.n_columns) % step == 0
+    sample = replace(
+        program.with_bounds(program.low, np.where(sampled, program.high, program.low)),
+        upper=program.upper // step,
+    )
+    every = np.ones(program.n_rows, dtype=np.bool_)
+    optimum = relax(open_part(sample, keep=every).program, until - now())
+    for _ in range(8):
+        if optimum is None or not optimum.feasible:
+            break
+        bound = PricedBound.of(program, optimum.prices)
+        undecided = np.argsort(np.abs(bound.reduced), kind="stable")[:size]
+        low = bound.preferred(program)
+        high = low.copy()
+        low[undecided], high[undecided] = program.low[undecided], program.high[undecided]
+        part = open_part(program.with_bounds(low, high), keep=every)
+        optimum = relax(part.program, until - now())
+        if optimum is None or not optimum.feasible:
+            break
+        value = part.reward + float(part.program.rewards.astype(float) @ optimum.values)
+        if bound.total / bound.scale - value <= 1e-7 * abs(value) + 1e-3:
+            values = part.low.astype(float)
+            values[part.columns] += optimum.values
+            return LinearOptimum(True, bound.multipliers / bound.scale, values)
+    return relax(program, until - now())

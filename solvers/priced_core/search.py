@@ -34,6 +34,7 @@ from schedopt.solvers.priced_core.relaxation import (
     LinearOptimum,
     ScaledProgram,
     relax,
+    relax_many_columns,
 )
 from schedopt.solvers.result import Limits
 
@@ -59,8 +60,10 @@ class PricedCoreParams:
         Most combinations of each half in the enumerations, one after another.
     recentrings : int
         Most updates of the prices of other rows by the solutions of the blocks.
-    recentring_columns : int
-        Columns of the relaxation of an update.
+    relaxation_columns : int
+        Columns of a relaxation by column generation, and of the relaxation of an update.
+    few_rows : int
+        Most rows for which the relaxation is solved by column generation.
     branching_columns, branching_seconds : int, float
         With at most so many open columns, branch and bound runs first, for so many seconds.
     cp_sat_columns : int
@@ -79,7 +82,8 @@ class PricedCoreParams:
     widest_block: int = 12
     combinations: tuple[int, ...] = (64, 1_024)
     recentrings: int = 3
-    recentring_columns: int = 3_000
+    relaxation_columns: int = 3_000
+    few_rows: int = 8
     branching_columns: int = 60
     branching_seconds: float = 1.0
     cp_sat_columns: int = 1_000
@@ -294,7 +298,11 @@ class PricedCoreSearch:
         """Solve the relaxation, compute its exact bound, round it, and fix columns."""
         part = open_part(self.open)
         own = part.program
-        optimum = relax(own, self.seconds_left)
+        size = self.params.relaxation_columns
+        if own.n_columns > 2 * size and own.n_rows <= self.params.few_rows:
+            optimum = relax_many_columns(own, self.until, size)
+        else:
+            optimum = relax(own, self.seconds_left)
         if optimum is None:
             return
         if not optimum.feasible:
@@ -493,7 +501,7 @@ class PricedCoreSearch:
                 ends[i] = used[i]
             low = bound.preferred(own)
             high = low.copy()
-            count = self.params.recentring_columns + 4 * len(priced.rows)
+            count = self.params.relaxation_columns + 4 * len(priced.rows)
             near = np.argsort(np.abs(bound.reduced), kind="stable")[:count]
             low[near], high[near] = own.low[near], own.high[near]
             every = np.ones(own.n_rows, dtype=np.bool_)
