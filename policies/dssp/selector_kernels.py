@@ -42,7 +42,7 @@ def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> 
     return chosen
 
 
-@kernel(python_up_to=40)
+@kernel(python_up_to=200)
 def greedy_three_quarters(
     rewards: Floats, weights: Floats, room: float, order: Array, rank: Array
 ) -> Mask:
