@@ -26,7 +26,7 @@ from schedopt.instances.recipes import stream
 
 MILLION = 1_000_000  # factors are in units of one part of it
 MARGIN = 1e-11
-"""What a completion time is rounded by at each step, as a part of the largest time or work."""
+"""Rounding of a completion time at each step, relative to the largest time or work."""
 THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""

@@ -15,7 +15,7 @@ from schedopt.solvers.kernels import pop, push
 
 ARRIVED, IN_SYSTEM, MOST, FREE, RUNNING, PHASE, FAULT = range(7)
 """Places in ``whole``: arrivals so far, jobs in the system, the most of them, idle servers, running
-jobs, the phase of MSFQ, and a class that the rule started though it may not (-1: none)."""
+jobs, the phase of MSFQ, and a class that the rule was not allowed to start (-1: none)."""
 NOW, NEXT_TURN, BEGAN = range(3)
 """Places in ``real``: the time, the next change of a random clock, the end of the warm-up."""
 
@@ -34,7 +34,7 @@ class Jobs(NamedTuple):
 
 
 class Simulator(NamedTuple):
-    """The state of the simulator beside that of the queue.
+    """The state of the simulator; `FlatState` is the state of the queue.
 
     ``whole`` and ``real`` hold scalars by place. ``last`` is the last waiting job of each class.
     ``ends`` and ``ended`` are a heap of the completion times and jobs. ``holding`` is the mean time

@@ -1,6 +1,6 @@
-"""The simulator in plain Python, for rules of the `State`.
+"""The simulator in plain Python, for rules that read the `State`.
 
-At the same time, completions precede arrivals. The simulation computes only the start of each job.
+Completions precede arrivals at the same time. The simulation computes only the start of each job.
 """
 
 import traceback
@@ -17,10 +17,11 @@ from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 from schedopt.policies.msfq.summary import Floats, invalid_start
 
 
-class Played(NamedTuple):
-    """The start of each job, NaN where there is none, and when the simulation stopped.
+class Simulation(NamedTuple):
+    """The outcome of a simulation.
 
-    ``most`` is the largest number of jobs in the system.
+    ``starts`` has the start of each job, NaN if it never starts; ``stop`` is the time at which the
+    simulation stopped; ``most`` is the largest number of jobs in the system.
     """
 
     starts: Floats
@@ -37,7 +38,7 @@ def simulate_plainly(
     each: bool,
     together: bool,
     estimates: bool,
-) -> Played:
+) -> Simulation:
     """Return when each job starts under a new rule: see `simulation.simulate`."""
     state, starts = State(queue), np.full(len(trace.times), np.nan)
     ends: list[tuple[float, int]] = []
@@ -66,7 +67,7 @@ def simulate_plainly(
             job = started.number
             starts[job] = now
             heappush(ends, (now + sizes[job], job))
-    return Played(starts, state.now, most)
+    return Simulation(starts, state.now, most)
 
 
 def next_start(name: str, rule: Rule, state: State) -> Job | None:

@@ -45,13 +45,13 @@ def simulate(
     Parameters
     ----------
     queue : Instance
-        Of classes.
+        An instance of job classes.
     plan : RuleFactory
         The rule.
     arrivals : int
-        Jobs that arrive; of a trace, at most so many.
+        The number of arrivals; of a trace, at most so many jobs are used.
     seed : int
-        Of the random jobs.
+        The seed of the random jobs.
     trace : Trace, optional
         Jobs that replace the random ones.
     each : bool
@@ -70,7 +70,7 @@ def simulate(
     Raises
     ------
     InputError
-        If the rule fails, or starts a job that it may not.
+        If the rule fails, or starts a job that does not wait or does not fit.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
@@ -78,25 +78,25 @@ def simulate(
     if warm is None:
         warm = 0 if each else arrivals // 10
     rule = plan.make()
-    counters = Measurement(queue, arrivals, warm, np.asarray(grid, dtype=np.float64))
+    measurement = Measurement(queue, arrivals, warm, np.asarray(grid, dtype=np.float64))
     jobs_random, clock = (np.random.default_rng((seed, stream)) for stream in (1, 2))
     if not isinstance(rule, FlatRule):
         jobs = draw(queue, arrivals, jobs_random) if trace is None else trace
-        played = simulate_plainly(
+        simulation = simulate_plainly(
             queue, plan.name, rule, jobs, each=each, together=together, estimates=estimates
         )
-        counters.expect(jobs.times)
-        counters.add(np.arange(arrivals), jobs, played.starts, played.stop)
+        measurement.expect(jobs.times)
+        measurement.add(np.arange(arrivals), jobs, simulation.starts, simulation.stop)
         first = 0.0 if trace is None else float(jobs.times[0])
-        return counters.found(played.stop, played.most, first, played.starts)
+        return measurement.counters(simulation.stop, simulation.most, first, simulation.starts)
     state, sim = _flat_state(queue, rule), _simulator(queue, rule, clock)
     advance = kernels.advance_by(rule.next_start)
     number, table = np.arange(0), _table(Trace(np.empty(0), np.empty(0, np.int64), np.empty(0)))
     drawn, last = 0, 0.0
     while drawn < arrivals:
         new = trace or draw(queue, min(chunk, arrivals - drawn), jobs_random, last)
-        counters.expect(new.times)
-        sim.real[kernels.BEGAN] = counters.began
+        measurement.expect(new.times)
+        sim.real[kernels.BEGAN] = measurement.began
         number = np.concatenate((number, np.arange(drawn, drawn + len(new.times))))
         table = kernels.Jobs(*map(np.concatenate, zip(table, _table(new), strict=True)))
         drawn, last = drawn + len(new.times), new.times[-1]
@@ -107,12 +107,12 @@ def simulate(
         over = table.starts + table.sizes <= now
         if drawn == arrivals:
             over[:] = True
-        counters.add(number[over], Trace(*table[:3]).take(over), table.starts[over], now)
+        measurement.add(number[over], Trace(*table[:3]).take(over), table.starts[over], now)
         if drawn < arrivals:
             number, table = number[~over], _without(over, table, state, sim)
-    sim.phases[0, sim.whole[kernels.PHASE]] += now - counters.began
+    sim.phases[0, sim.whole[kernels.PHASE]] += now - measurement.began
     first, most = float(new.times[0]) if trace else 0.0, int(sim.whole[kernels.MOST])
-    return counters.found(now, most, first, table.starts)._replace(phases=sim.phases)
+    return measurement.counters(now, most, first, table.starts)._replace(phases=sim.phases)
 
 
 def draw(queue: Instance, arrivals: int, random: np.random.Generator, after: float = 0.0) -> Trace:
@@ -130,9 +130,9 @@ def draw(queue: Instance, arrivals: int, random: np.random.Generator, after: flo
 def _flat_state(queue: Instance, rule: FlatRule) -> FlatState:
     """Return the state of an empty queue for a compiled rule."""
     needs = [job.need for job in queue.classes]
-    nobody = [0] * len(needs)
+    zeros = [0] * len(needs)
     numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)
-    parts = ((*rule.memory, 0), needs, slots(queue), by_need(queue), *[nobody] * 3)
+    parts = ((*rule.memory, 0), needs, slots(queue), by_need(queue), *[zeros] * 3)
     whole: list[Any] = [np.array(part, dtype=np.int64) for part in parts]
     return FlatState(whole[0], numbers, *whole[1:])
 
@@ -164,7 +164,7 @@ def _table(jobs: Trace) -> kernels.Jobs:
 def _without(
     over: np.ndarray, table: kernels.Jobs, state: FlatState, sim: kernels.Simulator
 ) -> kernels.Jobs:
-    """Remove the jobs that have ended; the others have new numbers in the queue's state."""
+    """Return the jobs that have not ended, and update their numbers in the queue's state."""
     place = np.cumsum(~over) - 1
     for numbers in (table.after, state.head, sim.last, sim.ended):
         numbers[:] = place[numbers]
@@ -178,9 +178,9 @@ class Measurement:
     Parameters
     ----------
     queue : Instance
-        Of classes.
+        An instance of job classes.
     arrivals, warm : int
-        The number of jobs, and of those that are not counted.
+        The number of jobs, and the number of jobs in the warm-up, which are not counted.
     grid : ndarray
         Times at which the jobs in the system are counted.
     """
@@ -190,7 +190,7 @@ class Measurement:
         self._needs = np.array([job.need for job in queue.classes])
         self._warm, self._grid, count = warm, grid, len(queue.classes)
         self._first = warm + np.arange(batches) * (arrivals - warm) // batches
-        self._begins = np.full(batches, np.inf)  # of the batches
+        self._begins = np.full(batches, np.inf)  # the times at which batches begin
         self._seen, self._busy = 0, 0.0
         self._counters = Counters(
             sums=np.zeros((batches, count)),
@@ -245,8 +245,8 @@ class Measurement:
         places = np.bincount(kinds * BUCKETS + bucket, minlength=into.histogram.size)
         into.histogram[:] += places.reshape(into.histogram.shape)
 
-    def found(self, stop: float, most: int, first: float, starts: Floats) -> Counters:
-        """Return the counters when the simulation has stopped; it began at ``first``."""
+    def counters(self, stop: float, most: int, first: float, starts: Floats) -> Counters:
+        """Return the counters of a simulation that began at ``first`` and ended at ``stop``."""
         return self._counters._replace(
             time=stop - self.began, busy=self._busy, elapsed=stop - first, most=most, starts=starts
         )

@@ -11,7 +11,7 @@ from schedopt.solvers.hesrpt.speedup_kernels import Ints, curves
 from schedopt.solvers.result import Limits, Result
 
 SLACK = 1e-11
-"""Relative slack of prices, so that the checker's interval arithmetic finds them feasible."""
+"""Relative slack of prices, so that rounding in the checker does not make them infeasible."""
 ENOUGH = 5e-10
 """Fraction of a bound that a certificate may leave unproven; twice that counts as rounding."""
 

@@ -1,4 +1,4 @@
-"""Searches over orders, timelines and rents: what they prove holds, what is played is allowed."""
+"""Searches over completion orders: bounds hold, and solutions satisfy the side constraints."""
 
 from math import inf
 from random import Random

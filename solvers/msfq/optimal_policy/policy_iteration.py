@@ -66,27 +66,28 @@ class SearchParams:
     Attributes
     ----------
     growth : float
-        The growth of a side of the box from one box to the next.
+        The factor by which a side grows from one box to the next.
     relevant : float
-        A side grows if the arrivals beyond it cost at least this part of those beyond the other.
+        A side grows if arrivals beyond it cost at least this fraction of those beyond the other.
     most_steps : int
-        The most improvements of the policy on a box.
+        The largest number of improvements of the policy on a box.
     free_steps : int
         The number of improvements after which no price rises.
     converged : float
-        Policy iteration ends if no state's cost is below the mean by more than this part of it.
+        Policy iteration ends if no state's cost is below the mean by more than this fraction of it.
     tie : float
         The relative difference of values up to which a decision is not replaced.
     trusted : float
-        The part of a box's levels whose decisions hardly depend on where the box ends.
+        The fraction of a box's levels whose decisions hardly depend on where the box ends.
     slack : float
         The relative distance of the second differences from their limits.
     rough : float
-        The relative distance of a box's bound from its cost from which the box is too small.
+        A box is too small if its bound is below its cost by more than this fraction.
     dearer : float
-        The cost of an arrival beyond the box, in prices there: increments grow beyond the box.
+        The cost of an arrival beyond the box, as a multiple of the price at its edge. It is above 1
+        because increments grow beyond the box.
     truncated : float
-        The largest part of a policy's cost that arrivals beyond the box may cause: it is estimated.
+        The largest fraction of a policy's cost that arrivals beyond the box may cause, by estimate.
     """
 
     growth: float = 1.5
@@ -336,7 +337,7 @@ class Box:
         """Return the box's policy for any number of waiting jobs, and its cost.
 
         Levels above the last trusted level use its decisions. Arrivals beyond the box are lost at
-        the cost that the prices say.
+        the cost of the prices.
         """
         last = max(1, int(DEFAULTS.trusted * self.top))
         decisions = self.fit(rule[: last + 1, :, : self.side + 1])
