@@ -165,6 +165,17 @@ def test_optimal_policy_bounds_every_policy(queue: Instance) -> None:
     assert compared >= 4
 
 
+@pytest.mark.parametrize(("k", "m1", "mk"), [(2, 2.5, 0.4), (4, 2.5, 1.0)])
+def test_optimal_policy_has_the_right_times_of_large_jobs_that_are_rare(
+    k: int, m1: float, mk: float
+) -> None:
+    queue = one_or_all(k, 0.99 * 0.66 * k * m1, 0.01 * 0.66 * mk, m1, mk)
+    result = solve(queue, formulation="optimal-policy")
+    assert result.solution.truncation > 0  # it has to be divided among the classes
+    assert result.violations == ()
+    assert result.solution_status == "optimal"
+
+
 @pytest.mark.parametrize("l", [0, 1])
 def test_optimal_policy_evaluates_a_given_policy(l: int) -> None:
     system = Threshold(at_load(3, 0.6)).system

@@ -337,7 +337,7 @@ class Box:
         """Return the box's policy for any number of waiting jobs, and its cost.
 
         Levels above the last trusted level use its decisions. Arrivals beyond the box are lost at
-        the cost of the prices.
+        the cost of the prices, which lengthens the response times of both classes by one factor.
         """
         last = max(1, int(DEFAULTS.trusted * self.top))
         decisions = self.fit(rule[: last + 1, :, : self.side + 1])
@@ -350,8 +350,10 @@ class Box:
         beyond = self._residuals(0.0 * self.values, prices, decisions)
         beyond -= costs[0] * small + costs[1] * large
         truncation = equations.solve(beyond)[0]
-        cost = float(costs @ numbers) + truncation
-        return Incumbent(decisions[:, :, : self.side + 1], cost, numbers[0] / l1, truncation)
+        in_box = float(costs @ numbers)
+        cost = in_box + truncation
+        small_time = numbers[0] / l1 * (cost / in_box)
+        return Incumbent(decisions[:, :, : self.side + 1], cost, small_time, truncation)
 
     def _residuals(self, values: Floats, prices: Any, rule: Decisions | None = None) -> Floats:
         """Return cost rate plus expected change of value in the box, by a policy or the best."""
