@@ -129,8 +129,8 @@ class StaticQuickswap(FlatRule):
         order: str | int = "descending",
     ) -> None:
         room, cycle = slots(queue), _class_cycle(queue, str(order))
-        mode, nobody = HANDOVERS.index(handover), [0] * len(room)
-        memory = (0, 0, mode, *_class_limits(room, threshold), *cycle, *nobody)
+        mode, zeros = HANDOVERS.index(handover), [0] * len(room)
+        memory = (0, 0, mode, *_class_limits(room, threshold), *cycle, *zeros)
         super().__init__(queue, static_quickswap, memory)
 
 

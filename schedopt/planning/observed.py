@@ -170,9 +170,9 @@ class _ReportsOfJob:
         if reports and reports[0].stage is None:
             yield from self._whole_job(reports[0])
             return
-        told = {one.key[1:] for one in reports}
+        reported = {one.key[1:] for one in reports}
         for key, run in self.expected.items():
-            if key not in self.before.runs and key not in told and self._is_past(run.start):
+            if key not in self.before.runs and key not in reported and self._is_past(run.start):
                 yield self._started(key, run)
         for one in reports:
             yield from self._task(one)
