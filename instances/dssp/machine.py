@@ -91,12 +91,12 @@ class Steps:
         """Yield each time of change and the increase; the first one is the amount at time 0."""
         return zip(self.times, map(sub, self.amounts, (NONE, *self.amounts)), strict=False)
 
-    def less(self, away: Sequence[tuple[int, float, float]]) -> Steps:
+    def less(self, away: Sequence[tuple[float, float, float]]) -> Steps:
         """Return the amount reduced by reservations (amount, start, end), but not below 0."""
         if not away:
             return self
-        gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
-        back = [(as_written(end), Fraction(count)) for count, _, end in away]
+        gone = [(as_written(start), -as_written(count)) for count, start, _ in away]
+        back = [(as_written(end), as_written(count)) for count, _, end in away]
         remaining = Steps.summed(chain(self.changes(), gone, back))
         return remaining.map_amounts(lambda amount: max(NONE, amount))
 

@@ -409,6 +409,15 @@ class RemainingNight:
 
     # --- schedules ----------------------------------------------------------------------------
 
+    def parts_of(self, name: str) -> tuple[str, ...]:
+        """Return the jobs of the rest that are a job of the night."""
+        return (self.parts[name], name) if name in self.parts else (name,)
+
+    def places_left(self, name: str) -> list[Place]:
+        """Return the tasks of a job that are left to start, in order."""
+        stages = (stage for part in self.parts_of(name) for stage in self.places.get(part, ()))
+        return [place for stage in stages for place in stage]
+
     def from_night(self, selected: Collection[str], tasks: Mapping[Place, PlacedTask]) -> Scheduled:
         """Return the schedule of the rest that keeps the times of planned tasks.
 

@@ -8,12 +8,12 @@ the plan with the fewest changes is selected; ties prefer early ends of jobs tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import UNSET
@@ -23,6 +23,7 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.worth import level_of
 from schedopt.instances.errors import InputError, at_place
 from schedopt.instances.extras import installed
@@ -265,7 +266,9 @@ class _Replanner:
         without: tuple[str, ...] = ()
         while True:
             rest = self.rest_without(without)
-            start = _unchanged_schedule(self.plan, rest) or self._continued(rest)
+            solution = self.plan.result.solution
+            planned = solution.selected if solution else ()
+            start = _unchanged_schedule(self.plan, rest) or self._continued(rest, planned)
             best = self.solve(
                 rest.instance,
                 formulation="schedule",
@@ -280,47 +283,82 @@ class _Replanner:
             return best, rest
         return self._nearest(rest, best, start), rest
 
-    def _continued(self, rest: RemainingNight) -> Scheduled | None:
-        """Return the better of two ways to continue the current plan; None if both are infeasible.
+    def _continued(self, rest: RemainingNight, names: Iterable[str]) -> Scheduled | None:
+        """Return the best of three schedules of some jobs close to the plan; None if infeasible.
 
-        One keeps the times of all jobs whose planned times are still ahead. The other dispatches
-        all planned jobs in the order of their planned starts, none before its planned start.
+        - Jobs whose planned times are still ahead keep them. Other jobs do not run.
+        - The same, and a dispatcher starts the other jobs in the gaps.
+        - The dispatcher starts all jobs in the order of their planned starts, none before its
+          planned start.
         """
-        night, solution, was = rest.instance, self.plan.result.solution, self.plan.by_place()
-        planned = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
+        night, was = rest.instance, self.plan.by_place()
+        wanted = [name for name in names if name not in rest.settled]
         ahead: dict[str, list[float]] = {}
-        for name in planned:
-            parts = [rest.places.get(part, []) for part in (rest.parts.get(name), name) if part]
-            left = [place for stages in parts for stage in stages for place in stage]
+        for name in wanted:
+            left = rest.places_left(name)
             if left and all(place in was and was[place].start >= rest.at for place in left):
                 ahead[name] = [was[place].start for place in left]
-        both = rest.from_night(ahead, was), self._dispatched(rest, planned, ahead)
-        feasible = [schedule for schedule in both if not violations_of(night, schedule)]
+        kept = _with_predecessors(rest, ahead)
+        if violations_of(night, rest.from_night(kept, was)):
+            free = tuple(replace(job, after=()) for job in night.jobs)
+            bare = replace(night, jobs=free, constraints=())
+            alone = (n for n in ahead if not violations_of(bare, rest.from_night({n}, was)))
+            kept = _with_predecessors(rest, alone)
+        found = (
+            rest.from_night(kept, was),
+            self._dispatched(rest, wanted, ahead, kept),
+            self._dispatched(rest, wanted, ahead, set()),
+        )
+        feasible = [schedule for schedule in found if not violations_of(night, schedule)]
         return max(feasible, key=partial(objective_values, night), default=None)
 
     def _dispatched(
-        self, rest: RemainingNight, planned: Sequence[str], ahead: Mapping[str, Sequence[float]]
+        self,
+        rest: RemainingNight,
+        wanted: Sequence[str],
+        ahead: Mapping[str, Sequence[float]],
+        kept: Collection[str],
     ) -> Scheduled:
-        """Return a schedule of the planned jobs by a dispatcher, without jobs that earn nothing."""
+        """Return a schedule of jobs by a dispatcher, without jobs that earn nothing.
+
+        The kept jobs have their planned times, and the others start in the gaps between them.
+        """
         from schedopt.policies.dssp.dispatch import schedule_of, simulate
 
-        night = rest.instance
+        night, was = rest.instance, self.plan.by_place()
+        planned = rest.from_night(kept, was)
         starts = {rest.parts.get(name, name): min(times) for name, times in ahead.items()}
+        parts = {name: [*rest.parts_of(name)] for name in wanted if name not in kept}
+        fixed = {*planned.selected}
         jobs = tuple(
-            replace(job, release=max(job.release, starts.get(job.name, 0.0))) for job in night.jobs
+            replace(
+                job,
+                release=max(
+                    [
+                        job.release,
+                        starts.get(job.name, 0.0),
+                        *(planned.completion[name] for name in job.after if name in fixed),
+                    ]
+                ),
+                after=tuple(name for name in job.after if name not in fixed),
+            )
+            for job in night.jobs
         )
-        whole = {name: [rest.parts[name], name] for name in rest.parts}
-        parts = {name: whole.get(name, [name]) for name in (*rest.settled, *planned)}
+        try:
+            gaps = _without_tasks(replace(night, jobs=jobs), planned)
+        except InputError:  # an instance has an idle processor
+            return planned
         chosen = np.array([night.index[part] for own in parts.values() for part in own], np.int64)
         keys = np.array([starts.get(job.name, inf) for job in jobs])
-        ran = simulate(replace(night, jobs=jobs), chosen, keys=keys)
+        ran = simulate(gaps, chosen, keys=keys)
         paid = [
-            night.index[part]
-            for name, own in parts.items()
+            name
+            for name in parts
             if night.worth(night.index[name], ran.completion[night.index[name]])
-            for part in own
         ]
-        return schedule_of(night, np.array(paid, np.int64), ran)
+        run = [night.index[part] for name in paid for part in parts[name]]
+        others = schedule_of(gaps, np.array(run, np.int64), ran)
+        return rest.from_night([*kept, *paid], {**was, **rest.to_night(others)})
 
     def _nearest(
         self,
@@ -343,6 +381,10 @@ class _Replanner:
         chosen = found
         if start is not None and _reaches(objective_values(night, start), least):
             chosen = min((found, start), key=comparison.key)
+        if comparison.key(chosen)[0] and chosen is not start and self._seconds_left() != 0:
+            near = self._continued(rest, [n for n in found.selected if n in rest.night.index])
+            if near is not None and _reaches(objective_values(night, near), least):
+                chosen = min((chosen, near), key=comparison.key)
         left = self._seconds_left()
         small = len(night.tasks.lengths) <= most_tasks and len(top) == 1 and installed("ortools")
         if small and comparison.key(chosen)[0] and left != 0:
@@ -363,6 +405,36 @@ class _Replanner:
             termination="completed" if given_up else best.termination,
             solution_status="optimal" if proven else "feasible",
         )
+
+
+def _with_predecessors(rest: RemainingNight, names: Iterable[str]) -> set[str]:
+    """Return those jobs whose predecessors in the rest of a night are among them."""
+    found, index = {*names}, rest.instance.index
+    while True:
+        parts = {part for name in found for part in rest.parts_of(name)} | rest.settled
+        lost = {
+            name
+            for name in found
+            for part in rest.parts_of(name)
+            if not parts.issuperset(rest.instance.jobs[index[part]].after)
+        }
+        if not lost:
+            return found
+        found -= lost
+
+
+def _without_tasks(night: Instance, planned: Scheduled) -> Instance:
+    """Return an instance in which planned tasks hold their processors and resources."""
+    tasks = [task for task in planned.tasks if task.start < task.end]
+    down = tuple(Down(start=task.start, end=task.end, numbers=task.on) for task in tasks)
+    holds, resources = {job.name: job.holds for job in night.jobs}, dict[str, Any]()
+    for name, there in night.machine.resources.items():
+        held = [(task, holds[task.job].get(name, 0.0)) for task in tasks]
+        less = there.less([(use, task.start, task.end) for task, use in held if use])
+        resources[name] = tuple(
+            (float(t), float(a)) for t, a in zip(less.times, less.amounts, strict=True)
+        )
+    return replace(night, down=(*night.down, *down), resources=resources)
 
 
 def _reaches(worth: tuple[float, ...], least: tuple[float, ...]) -> bool:

@@ -178,6 +178,19 @@ def test_replan_gives_a_reason_for_jobs_that_no_longer_run() -> None:
     assert ranks["a"] is None  # it runs already: nobody releases it twice
 
 
+@pytest.mark.parametrize("lost", [(), (",,,-2",)], ids=["failed", "and processors lost"])
+def test_replan_of_a_large_night_moves_only_the_failed_job(lost: tuple[str, ...]) -> None:
+    lengths = (0.5, 0.75, 1.0, 1.25)
+    jobs = [(f"job{i}", 1 + i % 5, ((lengths[i % 4],) * 25,)) for i in range(18)]
+    plan = schedopt.plan(night(50, 12, *jobs))
+    moved = next(row["job"] for row in plan.rows if row["start"] <= 2 < row["end"])
+    new = schedopt.replan(plan, at=2, state=state(f"{moved},failed", *lost))
+    assert new.result.objective == plan.result.objective
+    changed = [change.job for change in new.changes if change.change not in ("", "kept")]
+    assert moved in changed
+    assert len(changed) <= (5 if lost else 1)
+
+
 def test_stay_gives_up_no_more_than_its_part_of_the_reward() -> None:
     jobs = [Job(name=n, reward=10.0, stages=((4.0,),)) for n in "ab"]
     jobs.append(Job(name="c", reward=10.1, stages=((4.0,),), release=1.0))
