@@ -218,7 +218,11 @@ def test_load_limit_is_an_environment_variable(
     assert "MiB" in str(refusal(load, path))
 
 
-@pytest.mark.parametrize("read", [_log, TextTable.read, partial(read_jobs, servers=4)], ids=str)
+@pytest.mark.parametrize(
+    "read",
+    [_log, TextTable.read, partial(read_jobs, servers=4)],
+    ids=["log", "table", "start-times"],
+)
 def test_readers_refuse_a_directory(read: Callable[[Path], object], tmp_path: Path) -> None:
     (tmp_path / "log.csv").mkdir()
     assert "directory" in str(refusal(read, tmp_path / "log.csv"))
