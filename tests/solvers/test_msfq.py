@@ -43,6 +43,7 @@ from schedopt.solvers.msfq.optimal_policy.policy_iteration import PolicyEquation
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result
+from schedopt.validation.msfq.chain import System, table_times
 
 
 @pytest.mark.parametrize("k", [2, 8])
@@ -174,6 +175,16 @@ def test_optimal_policy_has_the_right_times_of_large_jobs_that_are_rare(
     assert result.solution.truncation > 0  # it has to be divided among the classes
     assert result.violations == ()
     assert result.solution_status == "optimal"
+
+
+def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
+    queue = one_or_all(5, 0.834, 1.67e-5, 1.0, 0.1)
+    result = solve(queue, formulation="optimal-policy")
+    system = System.of(queue)
+    pair = table_times(system, result.solution, 40)
+    assert result.solution_status == "optimal"
+    cost = system.objective("mean", *pair)
+    assert result.bound < cost < result.bound * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("l", [0, 1])

@@ -99,7 +99,7 @@ class SearchParams:
     trusted: float = 0.65
     slack: float = 1e-3
     rough: float = 1e-6
-    dearer: float = 1.5
+    dearer: float = 3.0
     truncated: float = 1e-5
 
 
