@@ -1,5 +1,6 @@
 """A greedy selection or season, for time limits that leave no time for a search."""
 
+from bisect import bisect_right
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -60,21 +61,66 @@ def greedy_columns(program: IntegerProgram, demands: NDArray[np.float64]) -> lis
     """
     count = len(demands)
     ratios = program.rewards[:count].astype(float) / np.maximum(demands, 1e-300)
-    order = np.argsort(-ratios, kind="stable").tolist()
-    entries, first = program.by_column
-    rows, values = program.row[entries].tolist(), program.coefficient[entries].tolist()
-    upper, lower, high = program.upper.tolist(), program.lower.tolist(), program.high.tolist()
-    used, chosen = [0] * program.n_rows, set[int]()
-    for only_minima in (True, False, False, False):
-        for j in order:
-            own = range(first[j], first[j + 1])
-            is_needed = any(values[k] > 0 and used[rows[k]] < lower[rows[k]] for k in own)
-            is_wanted = is_needed if only_minima else program.rewards[j] > 0
-            if j in chosen or not high[j] or not is_wanted:
-                continue
-            if all(used[rows[k]] + values[k] <= max(upper[rows[k]], used[rows[k]]) for k in own):
-                chosen.add(j)
-                for k in own:
-                    used[rows[k]] += values[k]
-    columns = sorted(chosen)
+    ranked = np.argsort(-ratios, kind="stable")
+    ranked = ranked[(program.high[ranked] > 0).astype(np.bool_)]
+    paying = ranked[(program.rewards[ranked] > 0).astype(np.bool_)]
+    x = np.zeros(program.n_columns, dtype=np.int64)
+    if (program.lower > 0).any():
+        _fill(program, x, ranked, only_minima=True)
+    elif (program.coefficient >= 0).all():
+        first = bisect_right(
+            range(len(paying)), False, key=lambda size: not _fits(program, paying[: size + 1])
+        )
+        x[paying[:first]] = 1
+        size, paying = 1_000, _columns_with_room(program, x, paying[first:])
+        while len(paying) > size:
+            _fill(program, x, paying[:size])
+            size, paying = 2 * size, _columns_with_room(program, x, paying[size:])
+    # Only a row with a negative coefficient can have more room later.
+    for _ in range(3 if (program.coefficient < 0).any() else 1):
+        _fill(program, x, paying[x[paying] == 0])
+    columns = np.flatnonzero(x).tolist()
     return columns if program.satisfied_by(program.point(columns)) else None
+
+
+def _fits(program: IntegerProgram, columns: NDArray[np.int64]) -> bool:
+    """Return True if no row has more than its upper bound with these columns."""
+    x = np.zeros(program.n_columns, dtype=np.int64)
+    x[columns] = 1
+    return bool((program.activities(x) <= program.upper).all())
+
+
+def _columns_with_room(
+    program: IntegerProgram, x: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the columns that each fit beside x, if no coefficient is negative."""
+    room = program.upper - program.activities(x)
+    too_large = (program.coefficient > np.maximum(room, 0)[program.row]).astype(np.bool_)
+    has_room = np.ones(program.n_columns, dtype=np.bool_)
+    has_room[program.column[too_large]] = False
+    return columns[has_room[columns]]
+
+
+def _fill(
+    program: IntegerProgram,
+    x: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    *,
+    only_minima: bool = False,
+) -> None:
+    """Add columns to x one by one if every row has room.
+
+    With ``only_minima``, columns that meet no unmet minimum are left out.
+    """
+    entries, first = program.by_column
+    used = program.activities(x).tolist()
+    upper, lower = program.upper.tolist(), program.lower.tolist()
+    for j in columns.tolist():
+        at = entries[first[j] : first[j + 1]]
+        own = list(zip(program.row[at].tolist(), program.coefficient[at].tolist(), strict=True))
+        if only_minima and not any(value > 0 and used[i] < lower[i] for i, value in own):
+            continue
+        if all(used[i] + value <= max(upper[i], used[i]) for i, value in own):
+            x[j] = 1
+            for i, value in own:
+                used[i] += value
