@@ -56,6 +56,17 @@ def test_schedule_search_is_reproducible() -> None:
     )
 
 
+def test_schedule_is_solved_on_a_machine_that_is_one_named_pool() -> None:
+    stages = ((0.2, 0.0, 4.7), (2.4, 0.1, 0.0))
+    job = Job(name="a", reward=0.0, stages=stages, pools=("x",))
+    night = Instance(
+        name="pool", deadline=12.0, jobs=(job,), constraints=(Require(jobs=("a",)),), pools={"x": 1}
+    )
+    result = solve(Schedule(night), threads=1)
+    assert result.solution_status == "optimal"
+    assert result.solution.selected == ("a",)
+
+
 def test_schedule_packing_is_a_valid_schedule() -> None:
     rng = np.random.default_rng(11)
     packed = 0

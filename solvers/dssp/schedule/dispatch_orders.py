@@ -244,7 +244,8 @@ class PackingOrders:
 
     def __init__(self, night: Instance, order: Ints, params: DispatchParams) -> None:
         tasks, self._lengths = night.tasks, night.tasks.lengths[order]
-        self._tasks, self._processors, self._jobs = tasks, night.processors, len(night.jobs)
+        self._tasks, self._jobs = tasks, len(night.jobs)
+        self._processors = sum(map(len, night.machine.numbers.values()))
         self._effort = params.effort
         self._early = tasks.stage_of < _last_long_stage(night, params.light)[tasks.job_of]
         by_stage = night.deadlines[tasks.job_of_stage]
