@@ -23,7 +23,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import TextTable
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap
-from schedopt.sweep.sources import FileSource
+from schedopt.sweep.sources import read_source
 from schedopt.validation.documents import check
 
 NEEDS_NONE = "none needed"  # the certificate of entries whose bound the checker computes itself
@@ -264,7 +264,7 @@ def verify(group_name: str, entry: Entry) -> Verdict:
     wrong: list[str] = []
     bound, name = "", f"{group_name}/{entry.name}"
     try:
-        if FileSource(instance_path(name)).facts().digest != entry.instance:
+        if read_source(instance_path(name)).digest != entry.instance:
             wrong.append("the instance is not that of the entry: it has another digest")
         if hashlib.sha256(read_result(name)).hexdigest() != entry.result:
             wrong.append("the result is not that of the entry: it has another digest")

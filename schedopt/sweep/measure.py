@@ -12,20 +12,20 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, printable, quote
+from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.files import decode, encode
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
-from schedopt.policies.from_file import PolicyFile, load
 from schedopt.policies.registry import Policy
 from schedopt.problems import Problem, problem_of
 from schedopt.problems import problem as record_of
 from schedopt.problems.record import ReferenceQuestion
 from schedopt.solvers.result import Document, Result, Termination, alarm, with_alarm
 from schedopt.solvers.stopping import stopped
+from schedopt.sweep.pool import PlannedRun, Task, one_line
 from schedopt.sweep.rows import NOTHING, BenchRow
-from schedopt.sweep.sources import Contents, Source, SourceFacts
+from schedopt.sweep.sources import Contents, Source
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.solve import solve
@@ -43,18 +43,6 @@ class Sweep:
     constraints: tuple[Constraint, ...] = ()  # beyond the instances' own
     time_limit: float | None = None  # seconds for each reference
     certificate: bool = False  # whether the bounds of references are re-proved
-    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies, which are run
-    version: str = __version__  # which workers of a cluster must have
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One policy on one instance, which becomes a row."""
-
-    key: str  # a digest of everything that the row depends on, such as the instance's contents
-    policy: str
-    seed: int
-    options: Options  # of the policy and its reference
 
 
 @dataclass(frozen=True)
@@ -115,24 +103,24 @@ def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str,
     return chosen
 
 
-def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:
+def runs(source: Source, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:
     """Return the runs that an instance contributes: by policy, then seed."""
     common = digest_of(
-        *(label, facts.digest, sweep.constraints, sweep.time_limit, sweep.seeds[0]),
+        *(source.label, source.digest, sweep.constraints, sweep.time_limit, sweep.seeds[0]),
         sweep.certificate,
     )
-    record = record_of(facts.problem)
+    record = record_of(source.problem)
     planned: dict[str, PlannedRun] = {}
     for policy in of.policies:
-        suits = ("", "beside" if facts.beside else "alone")
+        suits = ("", "beside" if source.beside else "alone")
         if not sweep.policies and policy.suits not in suits:
             continue  # without names, only policies that suit the instance are run
         formulation = record.measured_by(policy)
         own: dict[str, Any] = {
             k: v for k, v in of.options.items() if k in policy.options or k in formulation
         }
-        texts = from_file.digests_of(policy.name, facts.problem)
-        for seed in sweep.seeds if policy.draws(own, facts.beside) else sweep.seeds[:1]:
+        texts = from_file.digests_of(policy.name, source.problem)
+        for seed in sweep.seeds if policy.draws(own, source.beside) else sweep.seeds[:1]:
             key = digest_of(common, policy.name, seed, own, texts)
             planned[key] = PlannedRun(key, policy.name, seed, own)
     return tuple(planned.values())
@@ -141,31 +129,24 @@ def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple
 # The tasks.
 
 
-@dataclass(frozen=True)
-class Task:
-    """The work on one instance."""
+@dataclass(frozen=True, kw_only=True)
+class BenchTask(Task):
+    """Policies on one instance."""
 
     source: Source
-    digest: str  # the source's, when the sweep was planned
-    runs: tuple[PlannedRun, ...]  # the rows that are wanted
     sweep: Sweep
 
-    def rows(self) -> Iterator[Any]:
+    def rows(self) -> Iterator[BenchRow]:
         """Solve each reference once, run the policies, and yield a row for each run."""
-        for policies in self.sweep.policy_files:
-            load(policies)
-        source = self.source.with_contents()
-        if source.facts().digest != self.digest:
-            expected = "the instance as it was when the sweep began"
-            raise InputError(expected, found="other contents", file=source.label)
-        instance = source.load()
-        check_added(instance, self.sweep.constraints)
-        references = References(instance, source, self.sweep)
+        for policies in self.policy_files:
+            from_file.load(policies)
+        instance, rules = self.source.load(), self.sweep.constraints
+        check_added(instance, rules)
+        references = References(instance, self.source, self.sweep)
         for run in self.runs:
-            policy = references.record.policy(run.policy, self.sweep.constraints)
+            policy = references.record.policy(run.policy, rules)
             reference = references.find(policy, run)
             options = {k: v for k, v in run.options.items() if k in policy.options}
-            rules = self.sweep.constraints
             try:
                 result = expect_whole(
                     evaluate(
@@ -176,32 +157,7 @@ class Task:
                 raise
             except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
                 result = references.without_solution("error", one_line(error))
-            yield _row(self, run, result, reference)
-
-
-class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a task."""
-
-    rows: list[Any]  # of the finished runs
-    why: str | None = None  # why the other runs have no rows, in a line
-
-
-def compute(task: Task) -> TaskOutcome:
-    """Compute a task in this process; the outcome contains errors as text."""
-    rows: list[Any] = []
-    try:
-        rows.extend(task.rows())  # keeps the rows before an error
-    except Exception as error:  # noqa: BLE001  one instance must not end the others
-        return TaskOutcome(rows=rows, why=one_line(error))
-    return TaskOutcome(rows=rows)
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception as one line."""
-    if isinstance(error, InputError):
-        return str(error)
-    words = printable(str(error))
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+            yield _row(self.label, run, result, reference)
 
 
 def expect_whole(result: Result) -> Result:
@@ -284,7 +240,7 @@ class References:
         )
 
 
-def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> BenchRow:
+def _row(file: str, run: PlannedRun, result: Result, reference: Result) -> BenchRow:
     """Return the row of a run; a result that beats a proven bound is an alarm."""
     record = record_of(result.problem)
     given_up = reference.solution_status == "none" and reference.termination != "not-applicable"
@@ -315,7 +271,7 @@ def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Benc
         seed=run.seed,
         violations=result.violations,
         message="; ".join(str(note) for note in notes if note) or None,
-        file=task.source.label,
+        file=file,
         reference_seconds=reference.seconds.build + reference.seconds.solve,
         reference_formulation=reference.formulation or None,
         reference_solver=reference.solver or None,

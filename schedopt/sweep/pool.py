@@ -1,39 +1,63 @@
 """Compute the tasks of a sweep in this process, in several processes, or on a Dask cluster.
 
-Threads hand one task after another to processes or to the cluster, and wait for the outcomes.
+`concurrent.futures` has the processes and `distributed.Client` the cluster. Both are executors: a
+few tasks at a time are submitted, and outcomes are taken as they arrive.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-from asyncio import CancelledError
+import os
+import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
-from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
-from queue import SimpleQueue
 from typing import Any
 
+import msgspec
+
 from schedopt import __version__
-from schedopt.instances.errors import InputError, expect, quote
+from schedopt.instances.errors import InputError, expect, printable, quote
 from schedopt.instances.extras import require
-from schedopt.instances.options import most_at_once
-from schedopt.policies.from_file import load_only
+from schedopt.instances.options import Options, most_at_once
+from schedopt.policies.from_file import PolicyFile, load_only
 from schedopt.solvers.stopping import ignore_signals, signals_blocked, stoppable
-from schedopt.sweep.measure import Task, TaskOutcome, compute, one_line
 from schedopt.sweep.rows import Journal, SweepInterrupt
 
-AHEAD = 2  # tasks for each thread of a cluster, so that no worker waits for its next task
-LOST = (OSError, CancelledError, futures.CancelledError)  # errors of a lost scheduler
 
-Compute = Callable[[Task], TaskOutcome]
+class PlannedRun(msgspec.Struct, frozen=True):
+    """A run that becomes a row, such as that of one policy on one instance."""
+
+    key: str  # a digest of everything that the row depends on, such as the instance's contents
+    policy: str = ""
+    seed: int = 0
+    options: Options = {}  # of the policy and its reference
 
 
-class LostWorkerError(Exception):
-    """The process that computes a task died; the message says so."""
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """The runs on one instance."""
+
+    label: str  # of the instance
+    runs: tuple[PlannedRun, ...]  # the rows that are wanted
+    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies, which are run
+    version: str = __version__  # which workers of a cluster must have
+
+    def rows(self) -> Iterator[Any]:
+        """Compute and yield a row for each run."""
+        raise NotImplementedError
+
+
+class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a task."""
+
+    rows: list[Any]  # of the finished runs
+    why: str | None = None  # why the other runs have no rows, in a line
 
 
 def finish_tasks(
@@ -64,12 +88,17 @@ def finish_tasks(
     return failed
 
 
+Submit = Callable[[Task], "futures.Future[TaskOutcome]"]
+Workers = Callable[[], AbstractContextManager[tuple[int, Submit]]]
+"""Starts workers: the number of tasks to submit at a time, and what submits one."""
+
+
 def compute_tasks(
     tasks: Sequence[Task], jobs: int, cluster: str | None = None, *, patience: float = 30.0
 ) -> Generator[tuple[Task, TaskOutcome]]:
     """Compute tasks, and yield each with its outcome as it arrives.
 
-    If a process dies, each run of its task is computed once more, on its own.
+    If a process dies, each run of the tasks that it may have had is computed once more, on its own.
 
     Parameters
     ----------
@@ -84,20 +113,86 @@ def compute_tasks(
     if not tasks or (cluster is None and jobs == 1):
         yield from ((task, compute(task)) for task in tasks)
         return
-    workers = _processes(min(jobs, len(tasks))) if cluster is None else _cluster(cluster, patience)
-    with workers as (count, compute_one):
-        threads = futures.ThreadPoolExecutor(count)
-        try:
-            under_way = {threads.submit(compute_one, task): task for task in tasks}
-            for future in futures.as_completed(under_way):
-                task = under_way[future]
-                try:
-                    outcome = future.result()
-                except LostWorkerError:
-                    outcome = _run_by_run(task, compute_one)
-                yield task, outcome
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
+    workers = partial(_processes, min(jobs, len(tasks)))
+    if cluster is not None:
+        workers = partial(_cluster, cluster, patience)
+    left = deque(tasks)
+    while left:
+        suspects: list[Task] = []
+        with workers() as (most, submit):
+            under_way: dict[futures.Future[TaskOutcome], Task] = {}
+            while under_way or (left and not suspects):
+                while left and not suspects and len(under_way) < most:
+                    task = left.popleft()
+                    under_way[submit(task)] = task
+                done, _ = futures.wait(under_way, return_when=futures.FIRST_COMPLETED)
+                for future in done:
+                    task = under_way.pop(future)
+                    try:
+                        yield task, _outcome(future)
+                    except futures.BrokenExecutor:
+                        suspects.append(task)
+        for task in suspects:
+            yield task, _run_by_run(task, workers)
+
+
+def _run_by_run(task: Task, workers: Workers) -> TaskOutcome:
+    """Compute one run of a task after another; only a run that ends its process has no row."""
+    rows: list[Any] = []
+    reasons: list[str] = []
+    runs = deque(task.runs)
+    while runs:
+        with suppress(futures.BrokenExecutor), workers() as (_, submit):
+            while runs:
+                run = runs.popleft()
+                reasons.append(f"its process died ({run.policy})")
+                outcome = _outcome(submit(replace(task, runs=(run,))))
+                reasons.pop()
+                rows += outcome.rows
+                reasons += [outcome.why] if outcome.why else []
+    return TaskOutcome(rows=rows, why="; ".join(dict.fromkeys(reasons)) or None)
+
+
+def _outcome(future: futures.Future[TaskOutcome]) -> TaskOutcome:
+    """Return the outcome of a submitted task; `BrokenExecutor` if its process died."""
+    try:
+        return future.result()
+    except futures.BrokenExecutor:
+        raise
+    except (OSError, futures.CancelledError) as error:
+        expected, found = "a cluster that answers; run again to go on", type(error).__name__
+        raise InputError(expected, found=f"none any more ({found})", parameter="cluster") from None
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise futures.BrokenExecutor from error
+        return TaskOutcome(rows=[], why=one_line(error))  # such as a module that the worker lacks
+
+
+def compute(task: Task) -> TaskOutcome:
+    """Compute a task in this process; the outcome contains errors as text."""
+    rows: list[Any] = []
+    try:
+        rows.extend(task.rows())  # keeps the rows before an error
+    except Exception as error:  # noqa: BLE001  one instance must not end the others
+        return TaskOutcome(rows=rows, why=one_line(error))
+    return TaskOutcome(rows=rows)
+
+
+def work(task: Task) -> TaskOutcome:
+    """Compute a task in a worker process."""
+    if task.version != __version__:
+        why = f"found schedopt {__version__} on a worker; expected {task.version}"
+        return TaskOutcome(rows=[], why=why)
+    load_only(task.policy_files)
+    return compute(task)
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception as one line."""
+    if isinstance(error, InputError):
+        return str(error)
+    words = printable(str(error))
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def expect_jobs(jobs: int) -> None:
@@ -106,119 +201,47 @@ def expect_jobs(jobs: int) -> None:
     expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
 
 
-def work(task: Task) -> TaskOutcome:
-    """Compute a task in a worker process."""
-    if task.sweep.version != __version__:
-        why = f"found schedopt {__version__} on a worker; expected {task.sweep.version}"
-        return TaskOutcome(rows=[], why=why)
-    load_only(task.sweep.policy_files)
-    return compute(task)
-
-
-def _run_by_run(task: Task, compute_one: Compute) -> TaskOutcome:
-    """Compute each run of a task on its own; only a run that ends its process has no row."""
-    rows: list[Any] = []
-    reasons: list[str] = []
-    for run in task.runs:
-        try:
-            outcome = compute_one(replace(task, runs=(run,)))
-        except LostWorkerError as lost:
-            outcome = TaskOutcome(rows=[], why=f"{lost} ({run.policy})")
-        rows += outcome.rows
-        reasons += [outcome.why] if outcome.why else []
-    return TaskOutcome(rows=rows, why="; ".join(dict.fromkeys(reasons)) or None)
-
-
-# --- processes of this machine ------------------------------------------------------------------
-
-
-class _Process:
-    """A process that computes one task at a time; it is started when needed."""
-
-    def __init__(self) -> None:
-        self._process: SpawnProcess | None = None
-        self._killed = False
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, end = context.Pipe()
-        process = context.Process(target=_serve, args=(end,))
-        with signals_blocked():
-            process.start()
-        end.close()
-        self._process = process
-        if self._killed:
-            process.kill()
-
-    def compute(self, task: Task | None) -> Any:
-        """Return the outcome of a task; of None, which only starts the process, None."""
-        if self._process is None:
-            self._start()
-        try:
-            self._pipe.send(task)
-            return self._pipe.recv()
-        except (EOFError, OSError):
-            self._process = None
-            raise LostWorkerError("its process died") from None
-
-    def close(self, *, kill: bool) -> None:
-        """End the process, which is idle unless it is to be killed."""
-        self._killed = kill
-        if (process := self._process) is not None:
-            if kill:
-                process.kill()
-            else:
-                self._pipe.close()
-            process.join()
-
-
-def _serve(pipe: Connection) -> None:
-    """Compute tasks until the other end of the pipe is closed, such as by the parent's death."""
-    ignore_signals()  # Ctrl-C is the parent's
-    with suppress(EOFError, OSError):
-        while True:
-            task = pipe.recv()
-            pipe.send(None if task is None else work(task))
-
-
 @contextmanager
-def _processes(jobs: int) -> Iterator[tuple[int, Compute]]:
-    """Yield the number of processes, and a function that computes a task in one of them."""
-    processes = [_Process() for _ in range(jobs)]
-    idle = SimpleQueue[_Process]()
-    for process in processes:
-        idle.put(process)
+def _processes(jobs: int) -> Iterator[tuple[int, Submit]]:
+    """Start processes of this machine, which end when the block or this process ends."""
+    context = multiprocessing.get_context("spawn")
+    alive, held = context.Pipe(duplex=False)
+    executor = futures.ProcessPoolExecutor(jobs, context, _begin, (alive,))
 
-    def compute_one(task: Task) -> TaskOutcome:
-        process = idle.get()
+    def submit(task: Task | None) -> futures.Future[Any]:
+        with signals_blocked():  # it may start a process
+            return executor.submit(work, task) if task else executor.submit(os.getpid)
+
+    try:
         try:
-            outcome: TaskOutcome = process.compute(task)
-        finally:
-            idle.put(process)
-        return outcome
-
-    try:
-        processes[0].compute(None)
-    except LostWorkerError:
-        guard = 'a script must call this under `if __name__ == "__main__":`'
-        found = "one that ended before it was ready"
-        expected = f"processes that can begin: {guard}"
-        raise InputError(expected, found=found, parameter="jobs") from None
-    ended = False
-    try:
-        yield jobs, compute_one
-        ended = True
+            submit(None).result()
+        except futures.BrokenExecutor:
+            guard = 'a script must call this under `if __name__ == "__main__":`'
+            found = "one that ended before it was ready"
+            expected = f"processes that can begin: {guard}"
+            raise InputError(expected, found=found, parameter="jobs") from None
+        yield jobs, submit
     finally:
-        for process in processes:
-            process.close(kill=not ended)
+        held.close()  # ends tasks that are still computed, such as at Ctrl-C
+        executor.shutdown(cancel_futures=True)
+        alive.close()
 
 
-# --- a cluster ------------------------------------------------------------------------------------
+def _begin(alive: Connection) -> None:
+    """Prepare a process: it ends when the other end of the pipe is closed."""
+    ignore_signals()  # Ctrl-C is the parent's
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+
+
+def _end_with(alive: Connection) -> None:
+    with suppress(EOFError, OSError):
+        alive.recv()
+    os._exit(1)
 
 
 @contextmanager
-def _cluster(address: str, patience: float) -> Iterator[tuple[int, Compute]]:
-    """Yield the number of tasks to submit at a time, and a function that computes one by Dask."""
+def _cluster(address: str, patience: float) -> Iterator[tuple[int, Submit]]:
+    """Connect to a Dask cluster."""
     require("distributed", parameter="cluster")
     distributed = import_module("distributed")
     try:
@@ -226,29 +249,11 @@ def _cluster(address: str, patience: float) -> Iterator[tuple[int, Compute]]:
     except (OSError, ValueError):
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
         raise InputError(expected, found=quote(address), parameter="cluster") from None
-
-    def compute_one(task: Task) -> TaskOutcome:
-        try:  # workers cannot read the files of this machine
-            task = replace(task, source=task.source.with_contents())
-        except InputError as error:
-            return TaskOutcome(rows=[], why=str(error))
-        try:
-            outcome: TaskOutcome = client.submit(work, task, pure=False).result()
-        except distributed.KilledWorker as error:
-            raise LostWorkerError(one_line(error)) from None
-        except LOST as error:
-            raise InputError(
-                "a cluster that answers; run again to go on",
-                found=f"none any more ({type(error).__name__})",
-                parameter="cluster",
-            ) from None
-        except Exception as error:  # noqa: BLE001  such as a module that the worker lacks
-            return TaskOutcome(rows=[], why=one_line(error))
-        return outcome
-
     with client:
         try:
             client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
             raise InputError("a cluster with workers", found="none", parameter="cluster") from None
-        yield AHEAD * max(1, sum(client.nthreads().values())), compute_one
+        threads = max(1, sum(client.nthreads().values()))
+        # Two tasks for each thread, so that no worker waits for its next one.
+        yield 2 * threads, partial(client.get_executor(pure=False).submit, work)

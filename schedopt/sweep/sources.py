@@ -8,40 +8,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from schedopt import __version__
 from schedopt.instances import files
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.examples import ARCHIVE_PREFIX, members, read_result
-from schedopt.instances.files import companion_files
 from schedopt.instances.options import Options, check_options, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
 
-class SourceFacts(NamedTuple):
-    """The facts about a source that the plan of a sweep needs."""
-
-    problem: str
-    digest: str  # of the present contents of the instance
-    beside: bool  # whether its jobs are in a table beside the file
-
-
-@dataclass(frozen=True)
 class Source:
-    """The source of one instance."""
+    """The source of one instance, which any machine can load."""
 
-    label: str = field(init=False, repr=False)  # a path, or the text that generates it
-
-    def with_contents(self) -> Source:
-        """Return the source with the contents of its files, for a machine that cannot read them."""
-        return self
-
-    def facts(self) -> SourceFacts:
-        """Return what planning needs."""
-        raise NotImplementedError
+    label: str  # a path, or the text that generates it
+    problem: str
+    digest: str  # of everything that the instance depends on
+    beside: bool  # whether its jobs are in a table beside the file
 
     def load(self) -> AnyInstance:
         """Return the instance."""
@@ -49,49 +33,21 @@ class Source:
 
 
 @dataclass(frozen=True)
-class FileSource(Source):
-    """An instance file; its label is the path as given."""
+class Contents(Source):
+    """The contents of an instance file, of the tables beside it, and of its best known result."""
 
-    path: Path
+    label: str
+    text: bytes = field(repr=False)
+    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    best_known: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label", str(self.path))
-
-    def with_contents(self) -> Contents:
-        """Read the file, the tables that it names, and the best known result in the archive."""
-        text = files.read_bytes(self.path)
-        names, folder = companion_files(text, file=self.label), files.locate(self.path).parent
-        others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
-        best = None
-        if self.label.startswith(ARCHIVE_PREFIX):
-            best = read_result(self.label.removeprefix(ARCHIVE_PREFIX))
-        return Contents(self.label, text, others, best)
-
-    def facts(self) -> SourceFacts:
-        """Return what planning needs."""
-        return self.with_contents().facts()
-
-    def load(self) -> AnyInstance:
-        """Read and decode the instance, strictly."""
-        return self.with_contents().load()
-
-
-@dataclass(frozen=True)
-class Contents(Source):
-    """The contents of an instance file, for this or another machine."""
-
-    label: str  # the path as given, perhaps of another machine
-    text: bytes = field(repr=False)
-    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # those beside it
-    best_known: bytes | None = field(default=None, repr=False)  # the document of a result
-
-    def facts(self) -> SourceFacts:
-        """Return what planning needs; the digest is of all texts."""
         digest = hashlib.sha256(self.text)
         for other in self.others.values():
             digest.update(hashlib.sha256(other).digest())
-        problem = files.problem_of(self.text, file=self.label)
-        return SourceFacts(problem, digest.hexdigest(), bool(self.others))
+        object.__setattr__(self, "problem", files.problem_of(self.text, file=self.label))
+        object.__setattr__(self, "digest", digest.hexdigest())
+        object.__setattr__(self, "beside", bool(self.others))
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
@@ -103,11 +59,21 @@ class Contents(Source):
             return files.parse(self.text, file=str(Path(folder) / Path(self.label).name))
 
 
+def read_source(path: Path) -> Contents:
+    """Read an instance file; `InputError` if it is not one."""
+    label, text = str(path), files.read_bytes(path)
+    names, folder = files.companion_files(text, file=label), files.locate(path).parent
+    others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
+    archived = label.startswith(ARCHIVE_PREFIX)
+    best = read_result(label.removeprefix(ARCHIVE_PREFIX)) if archived else None
+    return Contents(label, text, others, best)
+
+
 @dataclass(frozen=True)
 class GeneratedSource(Source):
     """A random instance, which is generated from its seed where it is needed."""
 
-    family: str  # the problem
+    problem: str
     generator: str
     seed: int
     options: Options = field(default_factory=dict)
@@ -117,14 +83,12 @@ class GeneratedSource(Source):
             k: v if isinstance(v, str) else to_json(v).decode() for k, v in self.options.items()
         }
         options = "".join(f",{key}={value}" for key, value in texts.items())
-        label = f"{self.family}/{self.generator},seed={self.seed}{options}"
+        label = f"{self.problem}/{self.generator},seed={self.seed}{options}"
+        digest = hashlib.sha256(f"{label} {__version__}".encode()).hexdigest()
+        beside = record_of(self.problem).generator(self.generator).beside
         object.__setattr__(self, "label", label)
-
-    def facts(self) -> SourceFacts:
-        """Return what planning needs; the digest is of what the instance is made from."""
-        digest = hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
-        recipe = record_of(self.family).generator(self.generator)
-        return SourceFacts(self.family, digest, recipe.beside)
+        object.__setattr__(self, "digest", digest)
+        object.__setattr__(self, "beside", beside)
 
     def load(self) -> AnyInstance:
         """Make the instance."""
@@ -132,7 +96,7 @@ class GeneratedSource(Source):
 
         with at_place(file=self.label):
             drawn: AnyInstance = generate(
-                self.family, self.generator, seed=self.seed, options=self.options
+                self.problem, self.generator, seed=self.seed, options=self.options
             )
         return drawn
 

@@ -27,8 +27,8 @@ from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.sweep.measure import Task, expect_whole
-from schedopt.sweep.sources import Source
+from schedopt.sweep.measure import expect_whole
+from schedopt.sweep.pool import Task
 from schedopt.verbs.solve import solve
 
 MOST = 10_000  # combinations of one call
@@ -69,14 +69,14 @@ class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     key: str = ""  # a digest of everything that the row depends on
 
 
-@dataclass(frozen=True)
-class VariedSource(Source):
-    """The documents of an instance and of further rules, with values at some of their places."""
+@dataclass(frozen=True, kw_only=True)
+class Variant(Task):
+    """One combination of values: the documents of an instance and of rules, with the values."""
 
-    label: str
     document: Mapping[str, Any]
-    rules: tuple[object, ...]
+    rules: Sequence[object]
     values: Mapping[str, Value]
+    how: Mapping[str, Any]  # further arguments of `schedopt.solve`
 
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
         """Decode and return the instance, further rules, and options."""
@@ -87,29 +87,21 @@ class VariedSource(Source):
             union: Any = reduce(or_, kinds)
             return instance, list(decode(encode(more), tuple[union, ...])), options
 
-
-@dataclass(frozen=True, kw_only=True)
-class Variant(Task):
-    """One combination of values to be solved."""
-
-    source: VariedSource
-    how: Mapping[str, Any]  # further arguments of `schedopt.solve`
-
-    def rows(self) -> Iterator[Any]:
+    def rows(self) -> Iterator[Variation]:
         """Solve the combination, and yield its row."""
-        instance, rules, options = self.source.read()
+        instance, rules, options = self.read()
         how = {**self.how, "options": {**self.how["options"], **options}}
         result = expect_whole(solve(instance, constraints=rules, **how))
         document = result.document()
         yield Variation(
             **{name: getattr(document, name) for name in SAME},
-            values=dict(self.source.values),
+            values=dict(self.values),
             formulation=str(document.formulation),
             solver=str(document.solver),
             shares={by: dict(parts) for by, parts in problem_of(instance).shares(result).items()},
             message=str(document.message or ""),
             seconds=document.seconds.solve,
-            key=self.digest,
+            key=self.runs[0].key,
         )
 
 

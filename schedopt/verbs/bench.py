@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,18 +15,12 @@ from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
+from schedopt.policies.from_file import PolicyFile
 from schedopt.solvers.stopping import finishing
-from schedopt.sweep.measure import Sweep, Task, problem_plans, runs
+from schedopt.sweep.measure import BenchTask, Sweep, problem_plans, runs
 from schedopt.sweep.pool import expect_jobs, finish_tasks
 from schedopt.sweep.rows import FORMATS, LINES, BenchRow, Journal, table
-from schedopt.sweep.sources import (
-    Contents,
-    FileSource,
-    Source,
-    SourceFacts,
-    instance_files,
-    parse_generated,
-)
+from schedopt.sweep.sources import Contents, Source, instance_files, parse_generated, read_source
 from schedopt.verbs.evaluate import expect_one_writer
 
 Progress = Callable[[int, int], None]
@@ -127,23 +122,30 @@ def bench(
         constraints=tuple(constraints),
         time_limit=time_limit,
         certificate=certificate,
-        policy_files=files_of_policies,
     )
-    texts = ([one] if isinstance(one, Source) else parse_generated(one) for one in generated)
     asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
-    sources: list[Source] = [*_in_memory(one for one in asked if is_instance(one))]
-    sources += [source for some in texts for source in some]
-    there = [path for path in asked if isinstance(path, str | Path)]
-    files = list(map(FileSource, instance_files(there))) if there or not sources else []
+    in_memory = [one for one in asked if is_instance(one)]
+    named = [path for path in asked if isinstance(path, str | Path)]
+    on_disk = instance_files(named) if named or not (generated or in_memory) else []
     target = None if output is None else Path(output)
     journal = _journal_of(target)
     if target is not None:
-        refuse_overwriting((source.path for source in files), target)
-    tasks, failures = plan_tasks([*files, *sources], sweep)
+        refuse_overwriting(on_disk, target)
+    failures: list[str] = []
+    sources: list[Source] = []
+    for path in on_disk:
+        try:
+            sources.append(read_source(path))
+        except InputError as error:
+            failures.append(str(error))
+    sources += _in_memory(in_memory)
+    for one in generated:
+        sources += [one] if isinstance(one, Source) else parse_generated(one)
+    tasks = plan_tasks(sources, sweep, files_of_policies)
     rows = Journal(journal, [run.key for task in tasks for run in task.runs], BenchRow)
     try:
         for task, why in finish_tasks(tasks, rows, jobs, cluster, progress):
-            failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
+            failures.append(why if task.label in why else f"{task.label}: {why}")
     finally:
         with finishing():
             finished = RowTable(rows.finish())
@@ -172,24 +174,25 @@ def _journal_of(output: Path | None) -> Path | None:
     return journal
 
 
-def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
-    """Return a task for each instance, and a line for each file that is not an instance."""
-    failures: list[str] = []
-    usable: dict[str, tuple[Source, SourceFacts]] = {}
-    for source in sources:
-        try:
-            usable[source.label] = source, source.facts()
-        except InputError as error:
-            failures.append(str(error))
-    counts = Counter(facts.problem for _, facts in usable.values())
+def plan_tasks(
+    sources: Iterable[Source], sweep: Sweep, policy_files: tuple[PolicyFile, ...] = ()
+) -> list[BenchTask]:
+    """Return a task for each instance."""
+    usable = {source.label: source for source in sources}.values()
+    counts = Counter(source.problem for source in usable)
     plans = problem_plans(sweep, list(counts))
     for problem, own in plans.items():
         expect_one_writer(own.policies, own.options, counts[problem])
-    tasks = [
-        Task(source, facts.digest, runs(source.label, facts, sweep, plans[facts.problem]), sweep)
-        for source, facts in usable.values()
+    return [
+        BenchTask(
+            label=source.label,
+            runs=runs(source, sweep, plans[source.problem]),
+            policy_files=policy_files,
+            source=source,
+            sweep=sweep,
+        )
+        for source in usable
     ]
-    return tasks, failures
 
 
 def _in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
@@ -201,6 +204,5 @@ def _in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
             files.dump(instance, path)
-            others = FileSource(path).with_contents().others
-        contents[instance.name] = Contents(instance.name, files.encode(instance), others)
+            contents[instance.name] = replace(read_source(path), label=instance.name)
     return list(contents.values())

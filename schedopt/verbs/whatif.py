@@ -13,10 +13,10 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing
-from schedopt.sweep.measure import PlannedRun, Sweep, digest_of
-from schedopt.sweep.pool import expect_jobs, finish_tasks
+from schedopt.sweep.measure import digest_of
+from schedopt.sweep.pool import PlannedRun, expect_jobs, finish_tasks
 from schedopt.sweep.rows import LINES, Journal
-from schedopt.sweep.variations import Variant, Variation, VariedSource, combinations
+from schedopt.sweep.variations import Variant, Variation, combinations
 from schedopt.verbs.load import load
 
 
@@ -89,12 +89,11 @@ def whatif(
     rules = tuple(msgspec.json.decode(to_json(list(constraints))))
     variants = []
     for values in combinations(vary, lambda text: record.quantity(text, what)):
-        source = VariedSource(what.name, document, rules, values)
-        source.read()  # raises errors before anything is solved
-        key = digest_of(document, rules, values, how)
-        run = PlannedRun(key, "", 0, {})
-        variants.append(Variant(source=source, digest=key, runs=(run,), sweep=Sweep(), how=how))
-    keys = [variant.digest for variant in variants]
+        run = PlannedRun(digest_of(document, rules, values, how))
+        asked = {"document": document, "rules": rules, "values": values, "how": how}
+        variants.append(Variant(label=what.name, runs=(run,), **asked))
+        variants[-1].read()  # raises errors before anything is solved
+    keys = [variant.runs[0].key for variant in variants]
     rows = Journal(None if output is None else Path(output), keys, Variation)
     try:
         for _, why in finish_tasks(variants, rows, jobs, progress=progress):

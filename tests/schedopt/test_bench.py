@@ -31,7 +31,7 @@ from schedopt.report.pages import write_bench
 from schedopt.solvers.result import better
 from schedopt.sweep.measure import Sweep
 from schedopt.sweep.rows import FORMATS, BenchRow, read_rows
-from schedopt.sweep.sources import FileSource, generated_sources
+from schedopt.sweep.sources import generated_sources, read_source
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
@@ -208,7 +208,7 @@ def test_bench_plans_policies_for_logs_or_for_classes(log: Path) -> None:
     sweep = Sweep()
 
     def planned(path: Path) -> set[str]:
-        ((task,), _) = plan_tasks([FileSource(path)], sweep)
+        (task,) = plan_tasks([read_source(path)], sweep)
         return {run.policy for run in task.runs}
 
     every = registered("msfq")

@@ -134,7 +134,7 @@ def test_bench_on_a_cluster_loses_only_the_row_of_a_policy_that_ends_its_worker(
 
 def test_bench_refuses_an_address_without_a_cluster(cluster: Cluster) -> None:
     source = generated_sources("dssp", "uncorrelated", seeds=[1])
-    tasks, _ = plan_tasks(source, Sweep(policies=["greedy"]))
+    tasks = plan_tasks(source, Sweep(policies=["greedy"]))
 
     def computed(address: str) -> list[object]:
         return list(pool.compute_tasks(tasks, 1, address, patience=1.0))

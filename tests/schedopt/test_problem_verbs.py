@@ -10,7 +10,7 @@ from builders.msfq import at_load, one_or_all, queue_of, random_jobs
 
 from schedopt import bench
 from schedopt.instances.files import dump
-from schedopt.sweep.sources import FileSource
+from schedopt.sweep.sources import read_source
 
 EPOCH, HESRPT, MSFQ = (ROOT / "instances" / name for name in ("epoch", "hesrpt", "msfq"))
 
@@ -184,17 +184,16 @@ def test_convert_of_a_log_needs_an_output_file(log: Path, tmp_path: Path) -> Non
     assert "--output FILE" in said and "toy.parquet" in said
 
 
-def test_file_source_packs_the_log_with_its_instance(tmp_path: Path) -> None:
-    dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
-    source = FileSource(tmp_path / "a.json")
-    packed, digest = source.with_contents(), source.facts().digest
-    assert packed.facts().digest == digest
-    original: Any = source.load()
+def test_source_holds_the_log_of_its_instance(tmp_path: Path) -> None:
+    original = queue_of(*random_jobs(7))
+    dump(original, tmp_path / "a.json")
+    source = read_source(tmp_path / "a.json")
     (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
-    moved: Any = packed.load()
+    moved: Any = source.load()
     assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
     dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
-    assert source.facts().digest != digest, "another log is another instance"
+    other = read_source(tmp_path / "a.json")
+    assert other.digest != source.digest, "another log is another instance"
 
 
 def test_solve_bounds_a_log(log: Path, tmp_path: Path) -> None:

@@ -83,19 +83,6 @@ def test_bench_refuses_what_no_problem_of_the_sweep_knows(
     assert said in str(caught.value)
 
 
-def test_bench_refuses_a_file_that_changes_while_it_runs(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        dump(generate("dssp", "uncorrelated", seed=seed), tmp_path / f"n{seed}.json")
-
-    def change(done: int, total: int) -> None:
-        if done == 1:
-            dump(generate("dssp", "uncorrelated", seed=9), tmp_path / "n2.json")
-
-    with pytest.raises(Exception, match=r"n2.json: found other contents") as caught:
-        bench(tmp_path, policies=["greedy"], progress=change)
-    assert len(caught.value.rows) == 1  # type: ignore[attr-defined]
-
-
 def test_bench_takes_generated_instances_as_text() -> None:
     text = "dssp/uncorrelated,seeds=1-3,jobs=20"
     rows = bench(generated=[text], policies=["greedy"])
