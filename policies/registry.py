@@ -72,10 +72,8 @@ class Policy:
     options : mapping of str to Option
         Its options.
     random : bool
-        Whether it draws random numbers; then ``run`` also takes a ``seed``.
-    replays : tuple of str
-        Options which, if given, leave nothing random, so that one seed suffices. ``beside`` stands
-        for an instance with a table in a file of its own.
+        Whether it draws random numbers, except when it replays a log; then ``run`` also takes a
+        ``seed``.
     phase : {"", "choose", "dispatch", "both"}
         The phase of the policy in a problem that is solved in two phases. A policy that chooses and
         one that dispatches can be joined, as in ``greedy+lcpf``.
@@ -91,14 +89,8 @@ class Policy:
     summary: str
     options: Mapping[str, Option] = field(default_factory=dict)
     random: bool = False
-    replays: tuple[str, ...] = ()
     phase: Literal["", "choose", "dispatch", "both"] = ""
     suits: Suits = ""
-
-    def draws(self, options: Mapping[str, Any], beside: bool) -> bool:
-        """Return True if another seed can change the result."""
-        replayed = any(options.get(name) is not None for name in self.replays)
-        return self.random and not (replayed or (beside and "beside" in self.replays))
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

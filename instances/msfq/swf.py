@@ -1,4 +1,4 @@
-"""Conversion of a log to classes with the trace itself, or to single jobs."""
+"""Conversion of a log to classes, or to single jobs."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -8,21 +8,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
-from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, OptionsWith, check_options, complete, one_of, text
+from schedopt.instances.options import OptionsWith, check_options, complete, one_of, text
 
 CLASSES = BOUNDS | {
     "name": text("a name"),
     "needs": one_of("exact", ("exact", "powers")),
     "sizes": one_of("exponential", ("exponential", "empirical")),
-    "trace": Option(None, "a .csv to write", lambda v: isinstance(v, str) and v.endswith(".csv")),
 }
 """The options of `classes`."""
 KIND = one_of("classes", ("classes", "jobs"))
@@ -56,7 +52,7 @@ def classes(path: str | Path, **options: Any) -> Instance:
     """Return a queue of classes: arrival rates and mean run times of a log's jobs, by need.
 
     The rate of a class is its number of jobs divided by the time from the first arrival to the
-    last. Poisson arrivals are an assumption of the model; the trace has the arrivals of the log.
+    last. Poisson arrivals are an assumption of the model.
 
     Parameters
     ----------
@@ -64,13 +60,10 @@ def classes(path: str | Path, **options: Any) -> Instance:
         A log in the Standard Workload Format.
     **options
         ``needs=powers`` rounds needs up to powers of two, but not beyond the machine.
-        ``sizes=empirical`` keeps the run times of the log as the distribution of sizes. ``trace``
-        is a CSV to which the arrivals are written, for the option ``trace`` of policies.
+        ``sizes=empirical`` keeps the run times of the log as the distribution of sizes.
     """
     values = complete(options, CLASSES, "convert to msfq classes")
-    powers, trace = values["needs"] == "powers", values["trace"]
-    if trace is not None:
-        refuse_overwriting([path], trace)
+    powers = values["needs"] == "powers"
     window = {key: value for key in (*BOUNDS, "name") if (value := values[key]) is not None}
     log = log_converters.convert(path, format="swf", **window)
     jobs, _ = log.jobs.as_released()
@@ -90,9 +83,6 @@ def classes(path: str | Path, **options: Any) -> Instance:
         shape: AnyShape = Empirical(values=tuple(runs)) if empirical else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
         kinds.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
-    if trace is not None:  # the arrivals at the times of the log
-        rows = zip(jobs.submit.tolist(), need, run, strict=True)
-        write_bytes(trace, as_csv(COLUMNS, rows).encode())
     words = (log.description or "").removesuffix(".")
     words += "; processors rounded up to powers of two" * powers
     return replace(log, log=None, start=None, classes=tuple(kinds), description=f"{words}.")

@@ -12,9 +12,8 @@ import numpy as np
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
-from schedopt.policies.msfq.summary import Floats, invalid_start
+from schedopt.policies.msfq.summary import Floats, Trace, invalid_start
 
 
 class Simulation(NamedTuple):

@@ -12,14 +12,13 @@ from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, JobClass, Replayed, Simulated
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
-from schedopt.instances.msfq.traces import Trace, read_trace
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs import registration
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.rule import Choice, FlatRule, Rule, RuleFactory, State
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_settled, require_stable
-from schedopt.policies.msfq.summary import Counters, summarize
+from schedopt.policies.msfq.summary import Counters, Trace, summarize
 from schedopt.policies.registry import NotApplicableError, Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
@@ -115,7 +114,6 @@ def admission_rule(
                 summary=summary if is_flat else f"{summary} (in plain Python)",
                 options={**options, **_common_options(is_flat)},
                 random=True,
-                replays=("beside", "trace"),
                 suits=suits,
             )
         )
@@ -132,11 +130,6 @@ def _common_options(flat: bool) -> dict[str, Option]:
             ARRIVALS.compiled if flat else ARRIVALS.plain,
             "a whole number from 1000 to 10^11",
             lambda v: is_count(v) and ARRIVALS.fewest <= v <= ARRIVALS.most,
-        ),
-        "trace": Option(
-            None,
-            "a file of arrivals: .csv (time, need, size)",
-            lambda v: isinstance(v, str),
         ),
         **registration.OPTIONS,
     }
@@ -175,7 +168,6 @@ def _run(
     *,
     seed: int = 0,
     arrivals: int | None = None,
-    trace: str | None = None,
     estimates: str = "none",
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
@@ -199,23 +191,11 @@ def _run(
         raise missing(
             "numba", f"option arrivals={arrivals:,} (at most {ARRIVALS.most_plain:,} in Python)"
         )
-    read = load = None
-    if trace is None:
-        region = require_stable(queue, name)
-        load = region.load
-        measured = simulate(queue, chosen, arrivals=arrivals, seed=seed, estimates=known)
-        require_settled(queue, name, measured, proven=region.exact)
-    else:
-        read = read_trace(trace, queue)
-        arrivals = len(read.times)
-        measured = simulate(
-            queue, chosen, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=known
-        )
-        require_settled(queue, name, measured, ended=True)
+    region = require_stable(queue, name)
+    measured = simulate(queue, chosen, arrivals=arrivals, seed=seed, estimates=known)
+    require_settled(queue, name, measured, proven=region.exact)
     note, threshold = _remarks(queue, chosen, measured, arrivals), chosen.make().threshold
-    return summarize(
-        queue, measured, arrivals, threshold=threshold, trace=read, load=load, note=note
-    )
+    return summarize(queue, measured, arrivals, threshold=threshold, load=region.load, note=note)
 
 
 def _replay(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq import kernels
 from schedopt.policies.msfq.plain import simulate_plainly
 from schedopt.policies.msfq.rule import FlatRule, FlatState, RuleFactory, by_need, slots
@@ -21,6 +20,7 @@ from schedopt.policies.msfq.summary import (
     Counters,
     Floats,
     Ints,
+    Trace,
     invalid_start,
 )
 from schedopt.solvers.compiling import COMPILES

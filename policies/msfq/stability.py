@@ -76,7 +76,6 @@ def require_settled(
     measured: Counters,
     *,
     proven: bool = False,
-    ended: bool = False,
     starved: float = 0.5,
     growth: float = 3.0,
 ) -> None:
@@ -88,8 +87,6 @@ def require_settled(
         The instance, the name of the policy, and the counters of the run.
     proven : bool
         Whether the policy is proven stable here, so that the run is only too short.
-    ended : bool
-        Whether the run continued after the last arrival until no job could start.
     starved : float
         A job starves if it has waited for this fraction of the run.
     growth : float
@@ -106,13 +103,12 @@ def require_settled(
     """
     faults = []
     for c, job in enumerate(queue.classes):
-        if measured.oldest[c] > (0.0 if ended else starved * measured.elapsed):
-            left = "at the end" if ended else f"of {measured.elapsed:.4g}"
+        if measured.oldest[c] > starved * measured.elapsed:
             faults.append(
                 f"a job of need {job.need} has waited for {measured.oldest[c]:.4g} units of time "
-                f"{left} without service"
+                f"of {measured.elapsed:.4g} without service"
             )
-    if not ended and not proven:
+    if not proven:
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
             for which, early, late, came in _jobs_by_quarter(queue, measured)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
-from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -136,6 +135,18 @@ def observations(queue: Instance, time: float, load: float | None = None) -> flo
     return time * spare**2 / (2.0 * variance) if spare > 0.0 else 0.0
 
 
+class Trace(NamedTuple):
+    """Jobs in order of arrival: times, classes (positions in the instance), and sizes."""
+
+    times: Floats
+    classes: Ints
+    sizes: Floats
+
+    def take(self, rows: NDArray[np.bool_] | slice) -> "Trace":
+        """Return some of the jobs."""
+        return Trace(self.times[rows], self.classes[rows], self.sizes[rows])
+
+
 class Counters(NamedTuple):
     """The counters of a simulation over B batches and C classes.
 
@@ -196,7 +207,6 @@ def summarize(
     arrivals: int,
     *,
     threshold: int | None = None,
-    trace: Trace | None = None,
     load: float | None = None,
     note: str = "",
 ) -> Simulated:
@@ -204,13 +214,13 @@ def summarize(
 
     Each class's mean is over its counted jobs. The confidence interval is that of a ratio of batch
     sums, which allows for batches without a job of a rare class. Where the run is too short there
-    is no interval, and the note says so. With a ``trace``, its jobs give the weight of each class.
-    The ``load`` under the policy counts if it is higher than that of the instance.
+    is no interval, and the note says so. The ``load`` under the policy counts if it is higher than
+    that of the instance.
     """
     totals, jobs = measured.sums.sum(axis=0), measured.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
-    weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
-    enough = observations(queue, measured.time, load) if trace is None else inf
+    weights = {name: _weights(queue, jobs, name) for name in ("mean", "weighted")}
+    enough = observations(queue, measured.time, load)
     notes = [note] if note else []
     overall = _interval(measured, means, weights[queue.objective], enough)
     if overall.half_width is None:
@@ -232,16 +242,9 @@ def summarize(
     )
 
 
-def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
+def _weights(queue: Instance, jobs: Any, objective: str) -> Floats:
     """Return the weights of the classes; 0 for those without a counted job."""
-    if trace is None:
-        weights = np.array(queue.weights(objective)) * (jobs > 0)
-    else:
-        of = None if objective == "mean" else trace.sizes
-        count = len(queue.classes)
-        weights = np.bincount(trace.classes, of, count)[:count].astype(np.float64) * (jobs > 0)
-        if objective == "weighted":
-            weights *= np.array([job.need for job in queue.classes])
+    weights = np.array(queue.weights(objective)) * (jobs > 0)
     return np.asarray(weights / max(weights.sum(), 1e-300))
 
 

@@ -120,7 +120,7 @@ def runs(source: Source, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...
             k: v for k, v in of.options.items() if k in policy.options or k in formulation
         }
         texts = from_file.digests_of(policy.name, source.problem)
-        for seed in sweep.seeds if policy.draws(own, source.beside) else sweep.seeds[:1]:
+        for seed in sweep.seeds if policy.random and not source.beside else sweep.seeds[:1]:
             key = digest_of(common, policy.name, seed, own, texts)
             planned[key] = PlannedRun(key, policy.name, seed, own)
     return tuple(planned.values())

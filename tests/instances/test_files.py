@@ -25,7 +25,6 @@ from schedopt.instances.errors import printable
 from schedopt.instances.files import MOST_READ, load, read_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
-from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.protocol import identity
 from schedopt.instances.tables import TextTable
 
@@ -153,12 +152,10 @@ def test_escape_cell_round_trip(text: str) -> None:
 
 
 _log = partial(log_converters.convert, processors=4)
-_trace = partial(read_trace, queue=example("small"))
 READERS: list[tuple[str, Callable[[Path], object]]] = [
     ("a.csv", partial(read_jobs, servers=4)),
     ("b.csv", _log),
     ("d.swf", _log),
-    ("f.csv", _trace),
     ("g.csv", TextTable.read),
     ("h.json", load),
 ]
@@ -226,13 +223,3 @@ def test_load_limit_is_an_environment_variable(
 def test_readers_refuse_a_directory(read: Callable[[Path], object], tmp_path: Path) -> None:
     (tmp_path / "log.csv").mkdir()
     assert "directory" in str(refusal(read, tmp_path / "log.csv"))
-
-
-def test_table_reports_the_wrong_cells_of_all_rows_together(tmp_path: Path) -> None:
-    path = tmp_path / "trace.csv"
-    path.write_text("time,need,size\n0,1,one\n1,1,1\n2,one,1\n")
-    said = str(refusal(_trace, path)).splitlines()
-    assert [line.split(": ")[1] for line in said] == [
-        "line 2, column 'size'",
-        "line 4, column 'need'",
-    ]

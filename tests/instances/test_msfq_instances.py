@@ -1,6 +1,5 @@
-"""Queues: loads, sizes, generators, traces, and logs in SWF as classes, traces and nights."""
+"""Queues: loads, sizes, generators, and logs in SWF as classes and nights."""
 
-import csv
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq import at_load, of_classes, one_or_all
+from builders.msfq import of_classes
 from builders.refusals import refusal
 from builders.swf import HEADER, LINES, line, saved
 from hypothesis import given, settings
@@ -22,7 +21,6 @@ from schedopt.instances.dssp import swf as nights
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import swf as queues
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.instances.msfq.traces import read_trace
 
 FOLDER = Path(files.__file__).parent / "msfq"
 
@@ -73,34 +71,6 @@ def test_msfq_borg_example_is_stable_below_4_96() -> None:
     assert borg.servers == 2048
     assert borg.arrival_rate / borg.load == pytest.approx(4.96, abs=0.005)
     assert borg.arrival_rate == pytest.approx(4.0, rel=1e-4)
-
-
-def test_read_trace_keeps_the_order(tmp_path: Path) -> None:
-    queue = one_or_all(4)
-    (tmp_path / "t.csv").write_text("need,time,size\n1,0,2\n4,0,1\n1,1.5,3\n")
-    trace = read_trace(tmp_path / "t.csv", queue)
-    assert trace.times.tolist() == [0, 0, 1.5]
-    assert trace.classes.tolist() == [0, 1, 0]
-    assert trace.sizes.tolist() == [2, 1, 3]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("time,need,size\n1,1,1\n0.5,1,1\n", "line 3: found 0.5; expected no time before 1"),
-        ("time,need,size\nnan,1,1\n", "column 'time': found 'nan'; expected a finite number"),
-        ("time,need,size\n1,3,1\n", "the need of a class"),
-        ("time,need,size\n1,1,-1\n", "a finite size > 0"),
-        ("time,need,size\n1,1\n", "3 cells, as in the header"),
-        ("time,need,size\n", "at least one job"),
-    ],
-)
-def test_read_trace_refuses_bad_lines(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
-    error = refusal(read_trace, path, at_load(4, 0.5))
-    assert says in str(error)
-    assert "bad.csv" in str(error)
 
 
 def drawn(count: int = 40_000, **more: Any) -> Any:
@@ -171,22 +141,13 @@ def test_convert_swf_to_classes_or_jobs(tmp_path: Path) -> None:
         queues.convert(saved(tmp_path, line(1, 5, 1), line(2, 5, 1)))
 
 
-def test_convert_swf_rounds_needs_and_writes_a_trace(tmp_path: Path) -> None:
+def test_convert_swf_rounds_needs(tmp_path: Path) -> None:
     queue = queues.convert(saved(tmp_path, *LINES), needs="powers", sizes="empirical", processors=6)
     assert [job.need for job in queue.classes] == [2, 4]
     assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
     assert "rounded up" in (queue.description or "")
     wide = saved(tmp_path, line(1, 0, 1, 5), line(2, 1, 1, 1))
     assert [j.need for j in queues.convert(wide, needs="powers", processors=6).classes] == [1, 6]
-    target, path = tmp_path / "arrivals.csv", saved(tmp_path, *LINES)
-    queue = queues.convert(path, needs="powers", trace=str(target))
-    rows = list(csv.DictReader(target.read_text().splitlines()))
-    assert [row["need"] for row in rows] == ["2", "4", "4", "2"]
-    trace = read_trace(target, queue)
-    assert trace.times.tolist() == [0.0, 10.0, 40.0, 100.0]
-    assert trace.sizes.tolist() == [60.0, 30.0, 25.0, 10.0]
-    result = schedopt.evaluate(queue, "fcfs", options={"trace": str(target)})
-    assert result.objective == pytest.approx((60 + 30 + 25 + 10) / 4)  # nobody has to wait
 
 
 def test_convert_swf_to_a_night(tmp_path: Path) -> None:

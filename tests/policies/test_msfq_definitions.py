@@ -10,10 +10,10 @@ from builders.effort import tried
 from builders.msfq import of_classes, queue_of, random_jobs
 from hypothesis import strategies as st
 
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.policies.msfq.registration import classes_of, plan, replay_classes, rules
 from schedopt.policies.msfq.simulation import simulate
+from schedopt.policies.msfq.summary import Trace
 
 THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
 PAIR = ((1, 1.0), (6, 0.1))

@@ -1,7 +1,6 @@
 """Queueing policies: the compiled simulator against its definition, intervals, what is known."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -83,17 +82,6 @@ def test_simulate_memory_does_not_grow_with_arrivals() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
-
-
-def test_evaluate_plays_a_trace(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("time,need,size\n0,1,2\n0,1,2\n1,2,3\n1,1,1\n")
-    queue = one_or_all(2)
-    found = evaluate(queue, "fcfs", options={"trace": str(tmp_path / "t.csv")})
-    # The large job starts at 2, ends at 5; the last small one follows.
-    assert found.solution.classes[0].mean_response_time == pytest.approx((2 + 2 + 5) / 3)
-    assert found.solution.classes[1].mean_response_time == pytest.approx(4)
-    assert found.objective == pytest.approx(13 / 4)
-    assert not found.violations
 
 
 def test_simulate_samples_numbers_and_phases() -> None:

@@ -15,9 +15,6 @@ from schedopt.verbs.bench import bench
 
 BUNDLED = Path(files.__file__).parent
 RULES = '{"kind": "forbid", "name": "none", "jobs": ["shot-a"]}'
-LOG = "; MaxProcs: 8\n" + "".join(
-    f"{i} {10 * i} 5 60 2 -1 -1 2 100 -1 1 3 1 1 -1 -1 -1 -1\n" for i in range(1, 4)
-)
 
 
 @pytest.fixture
@@ -25,11 +22,8 @@ def folder(tmp_path: Path) -> Path:
     """Write a folder with a file of each kind that verbs read, under an ending that they write."""
     shutil.copy(BUNDLED / "dssp" / "two-shots.json", tmp_path / "night.json")
     shutil.copy(BUNDLED / "dssp" / "jobs.csv", tmp_path / "jobs.csv")
-    shutil.copy(BUNDLED / "msfq" / "one-or-all.json", tmp_path / "queue.json")
     jobs = [job.name for job in files.load(tmp_path / "night.json").jobs]
     (tmp_path / "rules.json").write_text(RULES.replace("shot-a", jobs[0]))
-    (tmp_path / "log.swf.csv").write_text(LOG)
-    (tmp_path / "arrivals.csv").write_text("time,need,size\n0,1,1\n1,1,1\n")
     for name, target in (("hard.json", "night.json"), ("hard.csv", "jobs.csv")):
         (tmp_path / name).hardlink_to(tmp_path / target)
     (tmp_path / "soft.json").symlink_to("night.json")
@@ -50,8 +44,6 @@ OVER = [
     "bench night.json --report page.html",
     "bench night.json --output rows.csv",
     "bench night.json --constraints rules.json --output into.csv",
-    "bench queue.json --option trace=arrivals.csv --output arrivals.csv",
-    "convert log.swf.csv --option problem=msfq --option trace=log.swf.csv",
 ]
 ENDINGS = [
     "solve night.json -o plan.ods",

@@ -71,7 +71,6 @@ def test_solve_check_and_plot_of_every_problem(
         (["solve", HESRPT / "twins.json", "--constraints", "RULE"], "require"),
         (["evaluate", "QUEUE", "--policy", "msfq", "--option", "threshold=3"], "from 0 to 2"),
         (["evaluate", "QUEUE", "--policy", "msfq", "--option", "threshold=1.5"], "from 0 to k - 1"),
-        (["evaluate", "QUEUE", "--policy", "msf", "--option", "trace=no-such.csv"], "no-such.csv"),
         (["evaluate", "QUEUE", "--policy", "no-such"], "a policy of msfq"),
         (["solve", "SEVERAL"], "one-or-all"),
     ],

@@ -27,7 +27,7 @@ def asks(queue: msfq.Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change the question, with their defaults."""
     if formulation == "threshold":
         return {"method": "exact", "variant": "literal"}
-    return {} if formulation else {"trace": None}
+    return {}
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Answer | msfq.LogAnswer]:
@@ -90,9 +90,6 @@ def _check_weights(queue: msfq.Instance, solution: Answer, claim: Document, repo
         claim.objective is not None and same(claim.objective, objective),
         f"objective: {claim.objective}, but the solution has {objective:.12g}",
     )
-    if claim.options.get("trace") is not None:
-        report.unchecked.append("weights of the classes: they come from the trace")
-        return
     for what, theirs, by_load in (
         ("mean_response_time", solution.mean_response_time, False),
         ("weighted_response_time", solution.weighted_response_time, True),

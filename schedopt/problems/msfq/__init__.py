@@ -99,7 +99,7 @@ class MsfqProblem(Problem["Instance"]):
         if instance.servers > exact_up_to:
             own.setdefault("method", "area")
         # The best of all thresholds bounds each of them, but other policies may be better.
-        exact = own.get("method", "exact") == "exact" and not options.get("trace")
+        exact = own.get("method", "exact") == "exact"
         return ReferenceQuestion(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
