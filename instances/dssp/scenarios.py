@@ -7,6 +7,7 @@ of a seed does not depend on how many scenarios are drawn.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from math import pi
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import as_written, fraction_of
 from schedopt.instances.dssp.jobs import Lognormal
-from schedopt.instances.dssp.machine import Steps, in_order
+from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, quote
@@ -25,8 +26,6 @@ from schedopt.instances.options import Option, check_options, whole
 from schedopt.instances.recipes import stream
 
 MILLION = 1_000_000  # factors are in units of one part of it
-MARGIN = 1e-11
-"""Rounding of a completion time at each step, relative to the largest time or work."""
 THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
@@ -111,9 +110,7 @@ def longest(night: Instance) -> int:
 def on_time_alone(night: Instance, drawn: Ints) -> NDArray[np.bool_]:
     """Return whether each job completes on time in each scenario if it runs alone.
 
-    Its predecessors complete first, even if they are late. Completion times are computed in doubles
-    for all scenarios at once, rounded up and rounded down. Where these disagree about a deadline,
-    the completion time is computed exactly.
+    Its predecessors complete first, even if they are late.
 
     Parameters
     ----------
@@ -123,86 +120,27 @@ def on_time_alone(night: Instance, drawn: Ints) -> NDArray[np.bool_]:
         The factors of run times, in millionths.
     """
     after = [[night.index[name] for name in job.after] for job in night.jobs]
-    order = in_order(night.jobs, night.index)[0]
-    on_time: NDArray[np.bool_] = _ends_alone(night, drawn, order, MARGIN) <= night.deadlines
-    unsure = ~on_time & (_ends_alone(night, drawn, order, -MARGIN) <= night.deadlines)
-    chains: dict[int, list[int]] = {}  # each job after all its predecessors
-    for j in order:
-        chain = chains[j] = [*dict.fromkeys(i for k in after[j] for i in chains[k]), j]
-        open_ = np.flatnonzero(unsure[:, j])
-        rows, alike = np.unique(drawn[open_][:, chain], axis=0, return_inverse=True)
-        for r, row in enumerate(rows.tolist()):
-            ends: dict[int, Fraction | None] = {}
-            for i, factor in zip(chain, row, strict=True):
-                before = [ends[k] for k in after[i]]
-                ends[i] = night.completion_alone(i, before, Fraction(factor, MILLION))
-            end = ends[j]
-            in_time = end is not None and end <= as_written(float(night.deadlines[j]))
-            on_time[open_[alike.ravel() == r], j] = in_time
+    in_chains = {j for j, before in enumerate(after) if before}.union(*after)
+    ends: dict[int, list[Fraction | None]] = {}
+    on_time = np.zeros(drawn.shape, dtype=np.bool_)
+
+    def end(s: int, j: int) -> Fraction | None:
+        before = [ends[k][s] for k in after[j]]
+        return night.completion_alone(j, before, Fraction(int(drawn[s, j]), MILLION))
+
+    for j in in_order(night.jobs, night.index)[0]:
+        due = as_written(float(night.deadlines[j]))
+        if j in in_chains:
+            ends[j] = [end(s, j) for s in range(len(drawn))]
+            on_time[:, j] = [time is not None and time <= due for time in ends[j]]
+            continue
+
+        def is_late(s: int, j: int = j, due: Fraction = due) -> bool:
+            return (time := end(s, j)) is None or time > due
+
+        by_length = np.argsort(drawn[:, j])  # the longer it takes, the later it completes
+        on_time[by_length[: bisect_left(by_length, True, key=is_late)], j] = True
     return on_time
-
-
-def _ends_alone(night: Instance, drawn: Ints, order: Sequence[int], margin: float) -> Floats:
-    """Return upper bounds on completion times, or lower bounds for a negative ``margin``."""
-    machine, ends, demands = night.machine, np.empty(drawn.shape), night.planned.demands.floats
-    steps = [*machine.pools.values(), *machine.resources.values()]
-    last = max([float(one.times[-1]) for one in steps], default=0.0)
-    slack = margin * max(last, night.releases.max(initial=0), night.deadlines.max(initial=0))
-    for j in order:
-        job, factor = night.jobs[j], drawn[:, j] / MILLION
-        at = np.full(len(drawn), job.release)
-        for name in job.after:
-            at = np.maximum(at, ends[:, night.index[name]])
-        pools = machine.of_job(job)
-        most = None if job.max_processors is None else job.widest
-        end = _time_reached(machine.usable(pools, most=most), at, factor * demands[j], margin)
-        if job.critical_path is not None:
-            running = machine.usable(pools, need=job.processors)
-            at = _time_reached(running, at, factor * job.critical_path, margin)
-        holds = [(machine.resources[name], as_written(a)) for name, a in job.holds.items()]
-        asks = [[(machine.pools[name], Fraction(job.processors)), *holds] for name in pools]
-        for stage in () if job.critical_path is not None else job.stages or ():
-            if longest_task := max(stage):
-                length = np.maximum(factor * longest_task + slack, 0.0)
-                at = np.minimum.reduce([_first_end(one, at, length) for one in asks])
-        ends[:, j] = np.maximum(end, at) + slack
-    return ends
-
-
-def _time_reached(steps: Steps, at: Floats, work: Floats, margin: float) -> Floats:
-    """Return when the integral of an amount from ``at`` on reaches ``work``; infinity if never.
-
-    ``margin`` changes all work by this fraction of the largest work.
-    """
-    times, amounts = np.array(steps.times, float), np.array(steps.amounts, float)
-    sums = np.array([float(steps.until(time)) for time in steps.times])
-    finite = np.isfinite(at)
-    begin = np.where(finite, at, 0.0)
-    i = np.maximum(np.searchsorted(times, begin, side="right") - 1, 0)
-    whole = sums[i] + amounts[i] * (begin - times[i]) + work
-    whole = np.maximum(whole + margin * whole.max(initial=sums[-1]), 0.0)
-    i = np.maximum(np.searchsorted(sums, whole, side="left") - 1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        more = np.where(amounts[i] > 0, (whole - sums[i]) / amounts[i], np.inf)
-    ends = np.maximum(times[i] + more, begin)
-    return np.where(finite, np.where(work > 0, ends, at), np.inf)
-
-
-def _first_end(asks: Sequence[tuple[Steps, Fraction]], at: Floats, length: Floats) -> Floats:
-    """Return the earliest end of a task that starts at ``at`` or later; infinity if never.
-
-    The task needs several amounts, each of which must be large enough until it ends.
-    """
-    times = sorted({time for steps, _ in asks for time in steps.times})
-    enough = [all(steps.at(time) >= need for steps, need in asks) for time in times]
-    ends, until = np.full(at.shape, np.inf), np.inf
-    for time, fits in reversed([*zip(times, enough, strict=True)]):
-        if fits:
-            own = np.maximum(at, float(time)) + length
-            ends = np.where(own <= until, own, ends)
-        else:
-            until = float(time)
-    return ends
 
 
 def judges(night: Instance) -> int:

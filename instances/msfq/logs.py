@@ -6,7 +6,7 @@ gigabytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -126,11 +126,11 @@ class Jobs:
     release: Floats | None = None
 
     def __post_init__(self) -> None:
-        lengths = {field.name: _length(getattr(self, field.name)) for field in fields(self)}
-        wrong = {key: n for key, n in lengths.items() if n is not None and n != len(self.submit)}
-        if wrong:
-            found = ", ".join(f"{n} of {key}" for key, n in wrong.items())
-            raise InputError(f"{len(self.submit)} values in every column", found=found, place="log")
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if column is not None and (rows := _length(column)) != len(self):
+                found, expected = f"{rows} of {field.name}", f"{len(self)} values in every column"
+                raise InputError(expected, found=found, place="log")
         if not len(self.submit):
             raise InputError("at least one job", found="none", place="log")
         self._check_values()
@@ -175,34 +175,17 @@ class Jobs:
         return len(self.submit)
 
     @classmethod
-    def of(  # noqa: PLR0917 - columns, in the order in which a table has them
+    def of(
         cls,
         submit: ArrayLike,
         need: ArrayLike,
         run: ArrayLike,
         estimate: ArrayLike | None = None,
-        user: Sequence[str | None] | None = None,
-        group: Sequence[str | None] | None = None,
-        queue: Sequence[str | None] | None = None,
-        partition: Sequence[str | None] | None = None,
-        needs: Mapping[str, ArrayLike] | None = None,
-        start: ArrayLike | None = None,
-        release: ArrayLike | None = None,
+        **columns: Any,
     ) -> Jobs:
-        """Return jobs from plain sequences; an unknown name is None."""
-        return cls(
-            _floats(submit, "submit"),
-            np.asarray(need, dtype=np.int32),
-            _floats(run, "run"),
-            None if estimate is None else _floats(estimate, "estimate"),
-            None if user is None else Labels.of(user),
-            None if group is None else Labels.of(group),
-            None if queue is None else Labels.of(queue),
-            partition=None if partition is None else Labels.of(partition),
-            needs=Needs.of(needs) if needs else None,
-            start=None if start is None else _floats(start, "start"),
-            release=None if release is None else _floats(release, "release"),
-        )
+        """Return jobs from plain sequences; an unknown name is None, and needs are a mapping."""
+        given = {"submit": submit, "need": need, "run": run, "estimate": estimate, **columns}
+        return cls(**{key: _column(key, of) for key, of in given.items() if of is not None})
 
     @property
     def estimated(self) -> bool:
@@ -281,13 +264,13 @@ def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
     ]
 
 
-def _floats(column: ArrayLike, key: str) -> Floats:
-    """Return a column as floats."""
-    return np.asarray(column).astype(np.float64)
+def _column(key: str, values: Any) -> Any:
+    if key in GROUPINGS:
+        return Labels.of(values)
+    if key == "needs":
+        return Needs.of(values) if values else None
+    return np.asarray(values, dtype=np.int32 if key == "need" else np.float64)
 
 
-def _length(column: Sized | None) -> int | None:
-    """Return the number of rows of a column, or None."""
-    if isinstance(column, Labels | Needs):
-        return len(column[0 if isinstance(column, Labels) else 1])
-    return None if column is None else len(column)
+def _length(column: Any) -> int:
+    return len(column.codes if isinstance(column, Labels) else getattr(column, "amounts", column))
