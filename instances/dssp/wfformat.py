@@ -7,11 +7,10 @@ the graph, because a task waits for all tasks of the level before, and not only 
 takes one processor, whatever number of cores is recorded, and waiting is not part of run times.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
-from math import fsum, isfinite
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 
@@ -67,15 +66,6 @@ class _Document(msgspec.Struct):
     system: _System | None = msgspec.field(name="runtimeSystem", default=None)
 
 
-class Workflow(NamedTuple):
-    """A checked workflow, its tasks by position."""
-
-    groups: dict[str, str]  # its name, and the workflow system that ran it, as the file gives them
-    runtimes: tuple[float, ...]  # of each task, in seconds
-    parents: tuple[tuple[int, ...], ...]  # the predecessors of each task
-    order: tuple[int, ...]  # the tasks, predecessors first
-
-
 def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instance:
     """Convert WfFormat files, possibly gzipped, into an instance with a job each; in seconds.
 
@@ -97,25 +87,23 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")
-    names = _unique([stem(path, ".json") for path in files])
-    reward, jobs, tasks = REWARDS[values["reward"]], list[Job](), 0
-    for rank, (path, own) in enumerate(zip(files, names, strict=True)):
-        flow = load(path)
-        tasks += len(flow.runtimes)
+    reward, jobs = REWARDS[values["reward"]], list[Job]()
+    for rank, path in enumerate(files):
+        document: _Document = read(path, _Document)
+        named = {"workflow": document.name, "system": getattr(document.system, "name", None)}
         with at_place(file=path):
-            if not isfinite(sum(flow.runtimes)):
-                raise InputError("runtimes whose sum is finite", found="an overflow")
-            jobs.append(
-                Job(
-                    name=own,
-                    reward=reward(float(rank), fsum(flow.runtimes)),
-                    priority=float(rank),
-                    groups=flow.groups,
-                    stages=stages_by_level(flow),
-                )
+            stages = _stages_by_level(document.workflow)
+            job = Job(
+                name=stem(path, ".json"),
+                reward=reward(float(rank), sum(map(sum, stages))),
+                priority=float(rank),
+                groups={by: name for by, name in named.items() if name},
+                stages=stages,
             )
+        jobs.append(job)
     count = "1 workflow" if len(jobs) == 1 else f"{len(jobs)} workflows"
-    several = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+    tasks = sum(len(stage) for job in jobs for stage in job.stages or ())
+    several = f"{jobs[0].name} and {len(jobs) - 1} more" if len(jobs) > 1 else jobs[0].name
     return Instance(
         name=values["name"] or several,
         description=f"{count} with {tasks} tasks, from WfFormat, in seconds.",
@@ -125,71 +113,29 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     )
 
 
-def load(path: str | Path) -> Workflow:
-    """Read a WfFormat file; `InputError` if its graph has a cycle or something is missing."""
-    document: _Document = read(path, _Document)
-    with at_place(file=path):
-        tasks = document.workflow.specification.tasks
-        ids = [task.id for task in tasks]
-        check_unique(ids, SPECIFIED, "an id")
-        at = {key: i for i, key in enumerate(ids)}
-        parents = _parents(tasks, at)
-        try:
-            order = tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
-        except CycleError as error:
-            task = min(error.args[1])
-            found, place = f"one through {quote(ids[task])}", f"{SPECIFIED}[{task}]"
-            raise InputError("no cycle of dependencies", found=found, place=place) from None
-        named = {"workflow": document.name, "system": getattr(document.system, "name", None)}
-        groups = {by: name for by, name in named.items() if name}
-        return Workflow(groups, _runtimes(document.workflow.execution, at), parents, order)
-
-
-def stages_by_level(flow: Workflow) -> tuple[tuple[float, ...], ...]:
+def _stages_by_level(workflow: _Workflow) -> tuple[tuple[float, ...], ...]:
     """Return the run times by level, in seconds; every dependency is between different levels."""
-    level = [0] * len(flow.runtimes)
-    for task in flow.order:
-        level[task] = max((level[parent] + 1 for parent in flow.parents[task]), default=0)
-    stages: list[list[float]] = [[] for _ in range(max(level) + 1)]
-    for task, runtime in enumerate(flow.runtimes):
-        stages[level[task]].append(runtime)
+    check_unique([task.id for task in workflow.specification.tasks], SPECIFIED, "an id")
+    before: dict[str, set[str]] = {task.id: set() for task in workflow.specification.tasks}
+    for i, task in enumerate(workflow.specification.tasks):
+        with at_place(f"{SPECIFIED}[{i}]"):
+            for other in (*task.parents, *task.children):
+                pick_name(other, before, "the id of a task")
+            before[task.id].update(task.parents)
+            for child in task.children:
+                before[child].add(task.id)
+    ran = {task.id: task.runtime for task in workflow.execution.tasks}
+    if missing := [task for task in before if task not in ran]:
+        expected = f"`runtimeInSeconds` of each task in {EXECUTED}"
+        raise InputError(expected, found=f"none for {quote(missing[0])}", place=EXECUTED)
+    level: dict[str, int] = {}
+    try:
+        for task in TopologicalSorter(before).static_order():
+            level[task] = max((level[parent] + 1 for parent in before[task]), default=0)
+    except CycleError as error:
+        found = f"one through {quote(error.args[1][0])}"
+        raise InputError("no cycle of dependencies", found=found, place=SPECIFIED) from None
+    stages: list[list[float]] = [[] for _ in range(max(level.values()) + 1)]
+    for task in before:
+        stages[level[task]].append(ran[task])
     return tuple(map(tuple, stages))
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """Return names where repeated ones get the suffix -2, -3, ..."""
-    taken: dict[str, None] = {}
-    for name in names:
-        choice, k = name, 1
-        while choice in taken or (k > 1 and choice in names):
-            k += 1
-            choice = f"{name}-{k}"
-        taken[choice] = None
-    return list(taken)
-
-
-def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...], ...]:
-    """Return the predecessors of each task, from the parents and children in the file."""
-    parents: list[dict[int, None]] = [{} for _ in tasks]
-    for i, task in enumerate(tasks):
-        for field, others in (("parents", task.parents), ("children", task.children)):
-            for k, other in enumerate(others):
-                with at_place(f"{SPECIFIED}[{i}].{field}[{k}]"):
-                    pick_name(other, at, "the id of a task")
-                before, after = (at[other], i) if field == "parents" else (i, at[other])
-                parents[after][before] = None
-    return tuple(map(tuple, parents))
-
-
-def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
-    """Return the run time of each task."""
-    check_unique([task.id for task in execution.tasks], EXECUTED, "an id", "id")
-    for k, task in enumerate(execution.tasks):
-        with at_place(f"{EXECUTED}[{k}].id"):
-            pick_name(task.id, at, "the id of a task that is specified")
-    ran = {task.id: task.runtime for task in execution.tasks}
-    for key, i in at.items():
-        if key not in ran:
-            words = f"a runtime: `runtimeInSeconds` of this task in {EXECUTED}"
-            raise InputError(words, found=f"none for {quote(key)}", place=f"{SPECIFIED}[{i}]")
-    return tuple(ran[key] for key in at)

@@ -167,22 +167,6 @@ def test_convert_swf_to_a_night(tmp_path: Path) -> None:
     assert "2 planned by the time" in (planned.description or "")
 
 
-def test_convert_swf_to_a_season(tmp_path: Path) -> None:
-    jobs = ((0, 60, 3), (90_000, 50, 4), (180_000, 40, 3), (300_000, 30, 4))
-    lines = [line(i + 1, submit, run, user=user) for i, (submit, run, user) in enumerate(jobs)]
-    path = saved(tmp_path, *lines)
-    season = nights.convert(path, deadline=100, nights=3, patience=1)
-    assert season.nights == 3
-    assert [(job.first_night, job.last_night) for job in season.jobs] == [(1, 2), (2, 3), (3, 3)]
-    later = nights.convert(path, deadline=100, nights=2, start=86_400)
-    assert [(job.name, job.first_night, job.last_night) for job in later.jobs] == [
-        ("2", 1, 1),
-        ("3", 2, 2),
-    ]
-    assert schedopt.solve(season).formulation == "season"
-    assert "option 'nights'" in str(refusal(nights.convert, path, deadline=100, patience=1))
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
