@@ -1,4 +1,4 @@
-"""Exports of Slurm's sacct as logs: states, steps, components, arrays, resources, clocks."""
+"""Exports of Slurm's sacct as logs: states, steps, components, arrays, resources."""
 
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,6 @@ NOW = """JobID|User|Account|Partition|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|
 2|ben|phys|batch|2026-11-28T08:30:00|Unknown|0|0|8|02:00:00|PENDING
 3|cleo|chem|batch|2026-11-28T08:45:00|Unknown|0|0|4|01:00:00|PENDING
 """
-CLOCKS = """job,submitted,started,finished,cpus
-a,2026-10-25T01:30:00,2026-10-25T01:50:00,2026-10-25T02:10:00,1
-b,2026-10-25T02:40:00,2026-10-25T02:50:00,2026-10-25T02:10:00,1
-c,2026-10-25T03:30:00,2026-10-25T03:40:00,2026-10-25T04:10:00,1
-"""
-TITLES = {"submit": "submitted", "began": "started", "ended": "finished", "need": "cpus"}
 
 
 def converted(folder: Path, text: str, **options: Any) -> Instance:
@@ -164,21 +158,6 @@ def test_convert_sacct_reads_resources_and_memory(tmp_path: Path) -> None:
     needs = queue.jobs.needs.columns()
     assert needs["need:gpu"].tolist() == [4, 1, 0, 0, 0]
     assert needs["need:memory"].tolist() == [131072, 2048, 16384, 2048, 1]
-
-
-@pytest.mark.parametrize(("elapsed", "run"), [(None, 1200), (1200, 1200), (4800, 4800)])
-def test_convert_sacct_resolves_ambiguous_times(
-    tmp_path: Path, elapsed: int | None, run: int
-) -> None:
-    text, options = CLOCKS, dict(TITLES)
-    if elapsed:  # which tells how long job a ran
-        lines = zip(CLOCKS.splitlines(), ["elapsed", str(elapsed), "1200", "1800"], strict=True)
-        text, options["run"] = "\n".join(map(",".join, lines)), "elapsed"
-    queue = converted(tmp_path, text, timezone="Europe/Berlin", **options)
-    assert queue.jobs.run.tolist() == [run, 1200, 1800]
-    assert queue.jobs.submit.tolist() == [0, 4200, 10800]
-    twice = "1 at a time that clocks showed twice, taken to be the earlier"
-    assert (twice in said(queue)) == (elapsed is None)
 
 
 @pytest.mark.parametrize(

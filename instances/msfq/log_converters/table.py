@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -45,18 +44,18 @@ def is_zone(value: object) -> bool:
 ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
-def parse_times(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[Floats, bool]:
+def parse_times(column: pl.Series, zone: str | None = None) -> tuple[Floats, bool]:
     """Return times as numbers, and whether they were dates: then in seconds since 1970.
 
-    Dates without an offset are in ``zone``, or UTC. ``fold`` is 1 for the second of two equal local
-    times when clocks are put back.
+    Dates without an offset are in ``zone``, or UTC. Where clocks are put back, a local time is the
+    earlier of two.
     """
     local = UTC if zone is None else ZoneInfo(zone)
 
     def seconds(text: str) -> float | None:
         try:
             date = datetime.fromisoformat(text)
-            return (date if date.tzinfo else date.replace(tzinfo=local, fold=fold)).timestamp()
+            return (date if date.tzinfo else date.replace(tzinfo=local)).timestamp()
         except (ValueError, OverflowError):
             return None
 
@@ -66,45 +65,6 @@ def parse_times(column: pl.Series, zone: str | None = None, fold: int = 0) -> tu
         place = f"line {row + 2}, column {column.name!r}"
         raise InputError(f"{_POINT}, alike in all rows", found=quote(column[row]), place=place)
     return _finite(numbers), bool(dates.any())
-
-
-def read_times(
-    columns: Mapping[str, pl.Series], zone: str | None, run: Floats | None
-) -> tuple[dict[str, Floats], set[str], bool, list[str]]:
-    """Return the times of columns by role, the roles with the clock of ``submit``, and notes.
-
-    The third value tells whether that clock has dates. Where clocks are put back, a local time may
-    be one of two. The earliest reading is taken in which the times of the row are in order and the
-    job runs as long as it did.
-    """
-    read = {role: parse_times(column, zone) for role, column in columns.items()}
-    early = {role: times for role, (times, _) in read.items()}
-    dates = read["submit"][1]
-    alike = [role for role, (_, is_date) in read.items() if is_date == dates]
-    if zone is None or not dates:
-        return early, set(alike), dates, []
-    late = {role: parse_times(columns[role], zone, fold=1)[0] for role in alike}
-    twofold = np.any([late[role] > early[role] for role in alike], axis=0)
-    unclear = 0
-    for row in np.flatnonzero(twofold).tolist():
-        pairs = [(early[role][row], late[role][row]) for role in alike]
-        choices = [pair if pair[1] > pair[0] else pair[:1] for pair in pairs]
-        length = np.nan if run is None else run[row]
-        readings = [dict(zip(alike, one, strict=True)) for one in product(*choices)]
-        possible = [one for one in readings if _is_possible(one, length)]
-        unclear += len(possible) > 1
-        for role, time in (possible or readings)[0].items():
-            early[role][row] = time
-    words = f"{unclear} at a time that clocks showed twice, taken to be the earlier"
-    return early, set(alike), True, [words] * bool(unclear)
-
-
-def _is_possible(times: Mapping[str, float], length: float) -> bool:
-    """Return True if times are in order, and a job that ran so long (NaN: unknown) did so then."""
-    known = [time for time in times.values() if np.isfinite(time)]
-    ran = times.get("ended", np.nan) - times.get("began", np.nan)
-    fits = not np.isfinite(ran - length) or abs(ran - length) < HOUR / 2
-    return known == sorted(known) and fits
 
 
 def parse_durations(column: pl.Series, unit: float = 1.0) -> Floats:
@@ -151,7 +111,6 @@ OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {
 optional with ``began`` and ``ended``. Jobs that wait or run by their ``state`` get their time limit
 as run time, or are left out."""
 TIMES = ("submit", "eligible", "began", "ended")
-HOUR = 3600.0
 
 
 def read(
@@ -177,13 +136,13 @@ def read(
         raise InputError(expected, found="nothing: the table has no rows", place="line 2")
     of = {role: table[title] for role, title in titles.items()}
     run = parse_durations(of["run"]) if "run" in of else None
-    in_order = {role: of[role] for role in TIMES if role in of}
-    times, alike, dates, notes = read_times(in_order, timezone, run)
-    submit, zero = times["submit"], None
+    read = {role: parse_times(of[role], timezone) for role in TIMES if role in of}
+    times = {role: numbers for role, (numbers, _) in read.items()}
+    (submit, dates), zero, notes = read["submit"], None, list[str]()
     if dates:
         zero = float(np.nanmin(submit))
         clock = "UTC" if timezone else "on its own clock"
-        notes.insert(0, f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
+        notes.append(f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
     minutes = titles.get("estimate", "").lower() == "timelimitraw"
     unknown = np.full(len(table), np.nan)
     labels: Any = {role: labels_of(of[role]) for role in GROUPINGS if role in of}
@@ -216,7 +175,10 @@ def read(
         for title, use in sacct.add_needs(raw, table).items():
             uses[title].append(use)
     raw.columns = [(title, ", ".join(use) or "not taken") for title, use in uses.items() if title]
-    since = {role: times[role] - (zero or 0.0) if role in alike else unknown for role in times}
+    since = {
+        role: numbers - (zero or 0.0) if is_date == dates else unknown
+        for role, (numbers, is_date) in read.items()
+    }
     set_releases(raw, since.get("eligible"), since.get("began", unknown))
     raw.rows -= int(repeated.sum())
     raw.keep(~repeated)
