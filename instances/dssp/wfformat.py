@@ -125,17 +125,17 @@ def _stages_by_level(workflow: _Workflow) -> tuple[tuple[float, ...], ...]:
             for child in task.children:
                 before[child].add(task.id)
     ran = {task.id: task.runtime for task in workflow.execution.tasks}
-    if missing := [task for task in before if task not in ran]:
+    if missing := [name for name in before if name not in ran]:
         expected = f"`runtimeInSeconds` of each task in {EXECUTED}"
         raise InputError(expected, found=f"none for {quote(missing[0])}", place=EXECUTED)
     level: dict[str, int] = {}
     try:
-        for task in TopologicalSorter(before).static_order():
-            level[task] = max((level[parent] + 1 for parent in before[task]), default=0)
+        for name in TopologicalSorter(before).static_order():
+            level[name] = max((level[parent] + 1 for parent in before[name]), default=0)
     except CycleError as error:
         found = f"one through {quote(error.args[1][0])}"
         raise InputError("no cycle of dependencies", found=found, place=SPECIFIED) from None
     stages: list[list[float]] = [[] for _ in range(max(level.values()) + 1)]
-    for task in before:
-        stages[level[task]].append(ran[task])
+    for name in before:
+        stages[level[name]].append(ran[name])
     return tuple(map(tuple, stages))
