@@ -31,9 +31,8 @@ from schedopt.instances.hesrpt import (
     Instance,
     Power,
     check_meaning,
-    points,
 )
-from schedopt.instances.hesrpt.speedups import Speedup, Whole
+from schedopt.instances.hesrpt.speedups import Speedup
 from schedopt.instances.options import Option, check_options
 
 if TYPE_CHECKING:
@@ -278,7 +277,7 @@ class Allocation:
 
     def _work_of(
         self,
-        speedup: Speedup | Whole,
+        speedup: Speedup,
         a: cp.Expression,
         d: cp.Expression,
         work: cp.Expression,
@@ -298,7 +297,7 @@ class Allocation:
             typical = servers / len(self.instance.jobs)
             rows = amdahl_work(speedup.parallel, typical, servers * a, d, done)
         else:
-            k, s = points(speedup, servers)
+            k, s = speedup.breaks()
             if len(k) > self.most_segments:
                 expected = f"speedups of {self.most_segments} points at most in a program"
                 raise InputError(expected, found=str(len(k)), place="servers")

@@ -18,8 +18,6 @@ from schedopt.instances.hesrpt.speedups import (
     Power,
     Speedup,
     Table,
-    Whole,
-    points,
 )
 
 __all__ = [
@@ -32,8 +30,6 @@ __all__ = [
     "SideConstraint",
     "Speedup",
     "Table",
-    "Whole",
     "allocated",
     "check_meaning",
-    "points",
 ]

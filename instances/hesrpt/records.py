@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
 from schedopt.instances.declarations import CheckedRecord, Name, Record
 from schedopt.instances.errors import InputError, expect, join_places, quote
-from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
+from schedopt.instances.hesrpt.speedups import Power, Speedup
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
@@ -73,9 +73,6 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     ----------
     servers : int
         N, at least 1.
-    whole : bool
-        Whether servers are indivisible. Fractions of a server are then time shares of integers, so
-        the speedup is linear between integers.
     speedup : Speedup, optional
         The speedup of every job that has none of its own.
     objective : str
@@ -88,7 +85,6 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     """
 
     servers: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    whole: bool = False
     speedup: Speedup | None = None
     objective: Objective = "mean-flow-time"
     jobs: Annotated[tuple[Job, ...], msgspec.Meta(min_length=1)]
@@ -134,7 +130,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         return np.full(len(self.jobs), each)
 
     @cached_property
-    def speedups(self) -> tuple[Speedup | Whole, ...]:
+    def speedups(self) -> tuple[Speedup, ...]:
         """The distinct speedups of the jobs; see `kinds`."""
         return self._distinct[0]
 
@@ -144,17 +140,14 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         return self._distinct[1]
 
     @cached_property
-    def _distinct(self) -> tuple[tuple[Speedup | Whole, ...], NDArray[np.intp]]:
+    def _distinct(self) -> tuple[tuple[Speedup, ...], NDArray[np.intp]]:
         numbers: dict[Any, int] = {}
         kinds = [numbers.setdefault(job.speedup or self.speedup, len(numbers)) for job in self.jobs]
-        distinct: tuple[Any, ...] = tuple(numbers)
-        if self.whole:
-            distinct = tuple(Whole(base) for base in distinct)
-        return distinct, np.array(kinds, dtype=np.intp)
+        return tuple(numbers), np.array(kinds, dtype=np.intp)
 
     @property
     def power(self) -> float | None:
-        """The exponent p if all jobs have the speedup k^p on divisible servers, else None."""
+        """The exponent p if all jobs have the speedup k^p, else None."""
         first = self.speedups[0]
         return first.p if len(self.speedups) == 1 and isinstance(first, Power) else None
 

@@ -15,7 +15,6 @@ from schedopt.instances.errors import InputError, expect, quote
 
 Floats = NDArray[np.float64]
 Point = tuple[NonNegative, NonNegative]
-MOST_POINTS = 1_000_000  # servers up to which a speedup on whole servers is written out as points
 
 
 class _Speedup(CheckedRecord, kw_only=True, tag_field="kind"):
@@ -173,70 +172,4 @@ class Table(_Speedup, frozen=True, tag="table"):
         return np.unique(np.clip([*np.floor(k), *np.ceil(k), most], 1.0, most))
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """A speedup on indivisible servers, linear between integers.
-
-    Attributes
-    ----------
-    base : Power, Amdahl or Table
-        The speedup at integers.
-    """
-
-    base: Power | Amdahl | Table
-
-    def at(self, servers: Any) -> Any:
-        """Return s(k) for a number or an array of any shape."""
-        k = np.asarray(servers, dtype=np.float64)
-        low = np.floor(k)
-        below = self.base.at(low)
-        return below + (k - low) * (self.base.at(low + 1) - below)
-
-    def servers_for(self, rate: Any) -> Any:
-        """Return the least k with s(k) >= rate."""
-        least = np.asarray(self.base.servers_for(rate))
-        low = np.floor(np.where(np.isfinite(least), least, 0.0))
-        low = np.where((low > 0) & (self.base.at(low) >= rate), low - 1, low)
-        below, above = self.base.at(low), self.base.at(low + 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside = low + np.clip((rate - below) / (above - below), 0, 1)
-        return np.where(np.isfinite(least), inside, inf)
-
-    def knee(self, size_by_alpha: Any) -> Any:
-        """Return the knee of the base."""
-        return self.base.knee(size_by_alpha)
-
-    def width(self, cost_by_price: Any) -> Any:
-        """Return the integer k with the least (c + k)/s(k), given c."""
-        c = np.asarray(cost_by_price, dtype=np.float64)
-        low = np.maximum(np.floor(self.base.width(c)), 1.0)
-        better = (c + low) / self.base.at(low) <= (c + low + 1) / self.base.at(low + 1)
-        return np.where(better, low, low + 1)
-
-    def corners(self, most: float) -> Floats:
-        """Return the corners of the base."""
-        return self.base.corners(most)
-
-
 Speedup = Power | Amdahl | Table
-
-
-def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
-    """Return the points (k, s) between which a speedup is linear, from (0, 0) on, shape (n,) each.
-
-    A `Whole` speedup has a point for every integer up to ``servers``, at most `MOST_POINTS`; a
-    `Table` has its own points.
-    """
-    if isinstance(speedup, Table):
-        return speedup.breaks()
-    if isinstance(speedup.base, Table):
-        inner, _ = speedup.base.breaks()
-        k = np.unique(np.concatenate([np.floor(inner), np.ceil(inner)]))
-    elif servers > MOST_POINTS:
-        raise InputError(
-            f"at most {MOST_POINTS} servers if they are indivisible",
-            found=str(servers),
-            place="servers",
-        )
-    else:
-        k = np.arange(servers + 1.0)
-    return k, np.asarray(speedup.at(k), dtype=np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of
-from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup, Whole, points
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup
 from schedopt.solvers.compiling import kernel
 from schedopt.solvers.kernels import last_at_most
 
@@ -43,7 +43,7 @@ def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
     """Return the speedups and the limits of an instance as flat arrays."""
     if bounds is None:
         bounds = bounds_of(Rules(instance), len(instance.jobs))
-    parts = [_part(speedup, instance.servers) for speedup in instance.speedups]
+    parts = [_part(speedup) for speedup in instance.speedups]
     lengths = np.array([len(k) for _, _, k, _ in parts], dtype=np.int64)
     lasts = np.cumsum(lengths)
     of, servers = instance.kinds, float(instance.servers)
@@ -64,14 +64,14 @@ def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
     )
 
 
-def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, Floats]:
+def _part(speedup: Speedup) -> tuple[int, float, Floats, Floats]:
     """Return the kind of a speedup, its parameter, and the points of a piecewise linear one."""
     nothing = np.zeros(0)
     if isinstance(speedup, Power):
         return POWER, speedup.p, nothing, nothing
     if isinstance(speedup, Amdahl):
         return AMDAHL, speedup.parallel, nothing, nothing
-    return TABLE, 0.0, *points(speedup, servers)
+    return TABLE, 0.0, *speedup.breaks()
 
 
 def _segment(c: Curves, j: int, k: float) -> int:

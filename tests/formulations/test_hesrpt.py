@@ -75,20 +75,6 @@ def test_weighted_and_unlike_jobs_are_proven_over_all_orders(jobs: int, alike: b
 
 
 @pytest.mark.parametrize(
-    "kind", [Power(p=0.7), Amdahl(parallel=0.9), Table(points=((1, 1), (9, 4)))]
-)
-def test_allocation_of_integer_servers_equals_the_model(kind: object) -> None:
-    divided = cluster([4, 3, 2], kind, 7)
-    whole = cluster([4, 3, 2], kind, 7, whole=True)
-    result = schedopt.solve(whole)
-    assert result.proven and result.violations == ()
-    free = schedopt.solve(divided)
-    assert result.objective >= free.objective * (1 - 1e-9)
-    program = schedopt.solve(whole, solver="model")
-    assert program.objective == pytest.approx(result.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize(
     ("order", "says"), [("j0", "names of all jobs"), ("j0,j9", "name of a job"), ("j0,j0", "names")]
 )
 def test_allocation_refuses_an_invalid_order(order: str, says: str) -> None:

@@ -47,7 +47,6 @@ def proofs() -> list[Proven]:
         cluster([3, 2, 1], Amdahl(parallel=0.8)),
         cluster([3, 2, 1, 2.5], table, objective="mean-flow-time"),
         cluster([3, 1], Power(p=0.4), weights=[0.3, 0.3], objective="weighted-flow-time"),
-        cluster([5, 2, 1, 1], Power(p=0.7), whole=True),
     ):
         claim, proof = solved(instance)
         assert verdict(instance, claim, proof) is None
@@ -55,7 +54,7 @@ def proofs() -> list[Proven]:
     return found
 
 
-@pytest.mark.parametrize("i", range(4))
+@pytest.mark.parametrize("i", range(3))
 def test_reprove_hesrpt_refuses_forged_certificates(i: int) -> None:
     """A better bound, another sense, another instance's prices, other kinds."""
     instance, claim, proof = proofs()[i]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from itertools import product
 from typing import Any
 
 import msgspec
@@ -148,12 +147,11 @@ def test_check_allocation_plays_proportions_back() -> None:
     assert "only for one speedup" in violations(mixed, forged)
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_check_allocation_speedups_equal_the_records(whole: bool) -> None:
+def test_check_allocation_speedups_equal_the_records() -> None:
     kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
     jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))
     common = Table(points=((1, 1), (3, 1.25)))
-    instance = Instance(name="n", servers=9, whole=whole, speedup=common, jobs=jobs)
+    instance = Instance(name="n", servers=9, speedup=common, jobs=jobs)
     at, servers = np.arange(24)[::-1], np.linspace(0.0, 9.0, 24)
     expected = instance.each("at", at, servers)
     assert rates_of(instance, at, servers) == pytest.approx(expected, rel=1e-12)
@@ -170,17 +168,10 @@ SPEEDUPS = [
     Table(points=((1, 1), (2, 1.8), (8, 4))),
     Table(points=((0.5, 0.7), (2.5, 2), (7, 3.1))),
 ]
-KINDS = pytest.mark.parametrize(
-    ("speedup", "whole"), list(product(SPEEDUPS, (False, True))), ids=str
-)
 
 
-def speed(speedup: Any, whole: bool, k: Decimal) -> Decimal:
+def speed(speedup: Any, k: Decimal) -> Decimal:
     """Return a speedup in forty digits."""
-    floor = k // 1
-    if whole and k != floor:
-        low, high = speed(speedup, True, floor), speed(speedup, True, floor + 1)
-        return low + (k - floor) * (high - low)
     if isinstance(speedup, Power):
         return k ** Decimal(str(speedup.p)) if k else k
     if isinstance(speedup, Amdahl):
@@ -195,15 +186,15 @@ def speed(speedup: Any, whole: bool, k: Decimal) -> Decimal:
     return points[-1][1]
 
 
-@KINDS
-def test_most_earned_is_at_least_the_best_grid_solution(speedup: Any, whole: bool) -> None:
+@pytest.mark.parametrize("speedup", SPEEDUPS, ids=str)
+def test_most_earned_is_at_least_the_best_grid_solution(speedup: Any) -> None:
     """Beside the best of all shares in steps of a tenth of a server, one job after another."""
     grid = range(101)
-    speeds = np.array([float(speed(speedup, whole, Decimal(k) / 10)) for k in grid])
+    speeds = np.array([float(speed(speedup, Decimal(k) / 10)) for k in grid])
     for prices in np.random.default_rng(5).uniform(0.1, 2.0, (3, 4)):
         prices[1] = 0.0
         best = np.zeros(101)  # by tenths of servers
-        found = most_earned(cluster([1], speedup, 10, whole=whole), prices)
+        found = most_earned(cluster([1], speedup, 10), prices)
         for price, bound in zip(prices, found, strict=True):
             best = np.array([(best[k::-1] + price * speeds[: k + 1]).max() for k in grid])
             assert best[-1] * (1 - 1e-9) <= bound <= best[-1] * 1.01 + 1e-9

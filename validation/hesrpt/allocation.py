@@ -24,16 +24,7 @@ Places = NDArray[np.intp]
 
 def rates_of(instance: Instance, jobs: Places, servers: Floats) -> Floats:
     """Return the speedup of each of some jobs, by position, on its servers."""
-    if not instance.whole:
-        return _rates(instance, jobs, servers)
-    low = np.floor(servers)  # time shared by the whole numbers of servers around
-    part = servers - low
-    below, above = (_rates(instance, jobs, k) for k in (low, np.ceil(servers)))
-    return (1.0 - part) * below + part * above
-
-
-def _rates(instance: Instance, jobs: Places, servers: Floats) -> Floats:
-    bases: Any = [getattr(of, "base", of) for of in instance.speedups]
+    bases: Any = instance.speedups
     rates, kinds = np.zeros(len(jobs)), instance.kinds[jobs]
     power = np.array([of.p if isinstance(of, Power) else np.nan for of in bases])[kinds]
     parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in bases])[kinds]
@@ -233,7 +224,7 @@ def _check_proportional(instance: Instance, solution: Allocated, report: Report)
     one = instance.jobs[0].speedup or instance.speedup
     alike = all((job.speedup or instance.speedup) == one for job in instance.jobs)
     logs = solution.proportions
-    if not (isinstance(one, Power) and alike and not instance.whole and isinstance(logs, Mapping)):
+    if not (isinstance(one, Power) and alike and isinstance(logs, Mapping)):
         report.violations.append("proportions: only for one speedup k^p of all jobs")
         return
     if logs.keys() != solution.completion.keys() or solution.epochs:

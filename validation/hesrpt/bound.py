@@ -150,8 +150,6 @@ def _best_servers(instance: Instance, price: float, rents: Floats) -> Floats:
             corners = [(np.sqrt(f * price / rents) - f) / (1.0 - f)]
         else:
             corners = [np.full(len(rents), k) for k, _ in (speedup.points if speedup else ())]
-    if instance.whole:
-        corners = [part(k) for k in corners for part in (np.floor, np.ceil)]
     best, most = np.zeros(len(rents)), np.zeros(len(rents))
     for some in [*corners, np.full(len(rents), servers)]:
         k = np.clip(np.nan_to_num(some), 0.0, servers)

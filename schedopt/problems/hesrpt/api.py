@@ -11,7 +11,6 @@ from schedopt.instances.hesrpt import (
     Job,
     Power,
     Table,
-    Whole,
 )
 from schedopt.policies.hesrpt.shares import share_policy
 
@@ -24,6 +23,5 @@ __all__ = [
     "Job",
     "Power",
     "Table",
-    "Whole",
     "share_policy",
 ]
