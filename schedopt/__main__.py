@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import suppress
-from errno import ENOSPC
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -28,37 +28,24 @@ def main() -> None:
 
 def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
-    from schedopt.cli import app, output
+    from schedopt.cli import app
     from schedopt.instances.errors import InputError
     from schedopt.instances.extras import missing_import
     from schedopt.solvers.clock import compiling
 
-    output.prepare()
+    if isinstance(sys.stdout, TextIOWrapper):  # escape the characters that the encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
+        app()
     except InputError as error:
         message = str(error)
     except ModuleNotFoundError as error:
         message = str(missing_import(error))
     except MemoryError:
         message = "out of memory"
-    except (BrokenPipeError, SystemExit) as ended:
-        # the reader of the output has closed it, such as `head`: rich and click end with 1
-        if not isinstance(ended.__context__ or ended, BrokenPipeError):
-            raise
-        output.discard()
-        sys.exit(output.PIPE)
-    except OSError as error:
-        if error.errno != ENOSPC:
-            raise
-        message = str(InputError("room to write", found=error.strerror, file="standard output"))
     else:
         return
-    output.discard()
     print(f"schedopt: {message}", file=sys.stderr)
     sys.exit(2)
 

@@ -1,6 +1,6 @@
 """The command line: the flags, the output and the exit status of each verb."""
 
-from schedopt.cli import archive, comparing, logs, making, planning, solving
-from schedopt.cli.app import app
+from schedopt.cli import comparing, making, planning, solving
+from schedopt.cli.options import app
 
-__all__ = ["app", "archive", "comparing", "logs", "making", "planning", "solving"]
+__all__ = ["app", "comparing", "making", "planning", "solving"]

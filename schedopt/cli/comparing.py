@@ -8,17 +8,24 @@ from typing import Annotated, Any, NoReturn
 
 from typer import Argument, Exit, Option
 
+from schedopt.analysis import statistics
+from schedopt.analysis.tables import variations
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.app import verb
-from schedopt.cli.options import File, Files, Text, Texts
+from schedopt.cli.options import File, Files, Text, Texts, app
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import split
+from schedopt.instances.protocol import problem_name
 from schedopt.solvers.stopping import finishing
-from schedopt.sweep.rows import LINES, SweepInterrupt, to_lines
+from schedopt.sweep.rows import FORMATS, LINES, SweepInterrupt, read_rows, to_lines
+from schedopt.sweep.sources import instance_files, parse_seeds
+from schedopt.terminal import bar, results, show
+from schedopt.verbs import bench as benching
+from schedopt.verbs import whatif as varying
+from schedopt.verbs.load import read_constraints, read_rules
 
 
-@verb("schedopt bench nights/ --jobs 4 --output results.parquet")
+@app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
     paths: Annotated[Files, Argument(help="Instance files, and folders of them.")] = None,
     generate: Annotated[
@@ -39,7 +46,7 @@ def bench(
     certificate: Annotated[
         bool, Option("--certificate", help="Certify each bound, and prove it again.")
     ] = False,
-    jobs: Annotated[int, Option(help="Number of processes.")] = 1,
+    jobs: shared.Jobs = 1,
     cluster: Annotated[
         Text, Option(help="Run on a Dask cluster: its scheduler, such as tcp://host:8786.")
     ] = None,
@@ -53,13 +60,6 @@ def bench(
     Exit status: 0 all runs are done, 1 a policy ended with an error (see its row), 2 bad input, or
     an instance that cannot be used, 130 interrupted.
     """
-    from schedopt.sweep.rows import FORMATS
-    from schedopt.sweep.sources import instance_files, parse_seeds
-    from schedopt.terminal import results
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs import bench as benching
-    from schedopt.verbs.load import read_constraints
-
     paths, files, options = paths or [], constraints or [], split(option or ())
     if not paths and not generate:
         raise InputError("instance files, folders of them, or --generate")
@@ -92,39 +92,38 @@ def bench(
     except benching.BenchError as error:
         rows, failures = error.rows, error.failures
     except SweepInterrupt as stop:
-        _end_interrupted(stop, output, json=json, show=results.summary)
-    try:
-        if json:
-            out.print_bytes(to_lines(rows))
-        else:
-            results.summary(rows)
-    finally:  # the report is made even if the reader of the output has gone
-        _say_some(failures, most=20)
-        if report is not None:
-            from schedopt.report.pages import write_bench
+        _end_interrupted(stop, output, results.summary, json=json)
+    _print_rows(rows, results.summary, json=json)
+    _say_some(failures)
+    if report is not None:
+        from schedopt.report.pages import write_bench
 
-            write_bench(rows, report, failures=failures)
-            out.say(f"wrote {report}: open it in a browser")
+        write_bench(rows, report, failures=failures)
+        out.say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
-    _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], most=5)
-    raise Exit(2 if failures else out.FAILED if broken else out.FOUND)
+    _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken])
+    raise Exit(out.BAD_INPUT if failures else out.FAILED if broken else out.FOUND)
+
+
+def _print_rows(rows: Any, show_rows: Callable[[Any], None], *, json: bool) -> None:
+    if json:
+        out.print_bytes(to_lines(rows))
+    elif rows:
+        show_rows(rows)
 
 
 def _end_interrupted(
-    stop: SweepInterrupt, output: Path | None, *, json: bool, show: Callable[[Any], None]
+    stop: SweepInterrupt, output: Path | None, show_rows: Callable[[Any], None], *, json: bool
 ) -> NoReturn:
     """Print the finished rows and how to continue, and exit as interrupted."""
     with finishing():
-        if json:
-            out.print_bytes(to_lines(stop.rows))
-        elif stop.rows:
-            show(stop.rows)
+        _print_rows(stop.rows, show_rows, json=json)
         going_on = f"; run it again to continue, {output} keeps the finished rows" * bool(output)
         out.say("interrupted" + going_on)
     raise Exit(out.INTERRUPTED)
 
 
-def _say_some(lines: list[str], *, most: int) -> None:
+def _say_some(lines: list[str], most: int = 20) -> None:
     """Print the first lines, and the number of the others."""
     for line in lines[:most]:
         out.say(line)
@@ -132,7 +131,7 @@ def _say_some(lines: list[str], *, most: int) -> None:
         out.say(f"and {len(lines) - most:,} more that failed")
 
 
-@verb("schedopt summary rows.jsonl --compare greedy")
+@app.command(epilog="Example: schedopt summary rows.jsonl --compare greedy")
 def summary(
     file: Annotated[Path, Argument(help="The rows of a bench, as .jsonl.")],
     compare: Annotated[Text, Option(help="A policy to compare with each of the others.")] = None,
@@ -142,20 +141,17 @@ def summary(
 
     Exit status: 0 on success, 2 bad input.
     """
-    from schedopt.analysis.statistics import against
-    from schedopt.analysis.statistics import summary as summarize
-    from schedopt.sweep.rows import read_rows
-    from schedopt.terminal import results
-
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [] if compare is None else against(rows, compare)
-    document = {"summary": summarize(rows), "pairs": pairs}
+    pairs = [] if compare is None else statistics.against(rows, compare)
+    document = {"summary": statistics.summary(rows), "pairs": pairs}
     out.deliver(document, lambda: results.summary(rows, pairs), json=json)
 
 
-@verb("schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h")
+@app.command(
+    epilog="Example: schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h"
+)
 def whatif(
     file: shared.InstanceFile,
     vary: Annotated[list[str], Option(help="PLACE=VALUES, such as deadline=8h,9h; repeatable.")],
@@ -170,7 +166,7 @@ def whatif(
     gap: shared.Gap = 0.0,
     seed: shared.Seed = 0,
     option: shared.Options = None,
-    jobs: Annotated[int, Option(help="Number of processes.")] = 1,
+    jobs: shared.Jobs = 1,
 ) -> None:
     """Solve an instance for every combination of values at some of its places.
 
@@ -180,12 +176,9 @@ def whatif(
     Exit status: 0 every combination is solved or proven infeasible, 1 a check failed, 2 bad input,
     4 a combination stopped without a solution, 130 interrupted.
     """
-    from schedopt.analysis.tables import variations
-    from schedopt.instances.protocol import problem_name
-    from schedopt.terminal.console import show
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs import whatif as varying
-    from schedopt.verbs.load import read_rules
+
+    def show_rows(rows: Any) -> None:
+        show(variations(rows))
 
     files, options = constraints or [], split(option or ())
     out.expect_writable(output, (LINES,), [file, *files, *out.files_in(options)])
@@ -207,11 +200,8 @@ def whatif(
                 progress=progress,
             )
     except SweepInterrupt as stop:
-        _end_interrupted(stop, output, json=json, show=lambda rows: show(variations(rows)))
-    if json:
-        out.print_bytes(to_lines(rows))
-    else:
-        show(variations(rows))
+        _end_interrupted(stop, output, show_rows, json=json)
+    _print_rows(rows, show_rows, json=json)
     if any(row.violations for row in rows):
         raise Exit(out.FAILED)
     ended = [row.solution_status != "none" or row.termination == "infeasible" for row in rows]

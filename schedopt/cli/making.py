@@ -1,4 +1,4 @@
-"""The verbs that make files and list contents: from new to doctor."""
+"""The verbs that make files and list contents: from new to doctor, and those of the archive."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from typer import Argument, Exit, Option
 
+from schedopt import archive as archiving
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.app import verb
-from schedopt.cli.options import File, Text, Texts
+from schedopt.cli.options import File, Text, Texts, app
 from schedopt.instances.errors import InputError
+from schedopt.instances.extras import require
+from schedopt.instances.files import (
+    companion_files,
+    dump,
+    encode,
+    locate,
+    refuse_overwriting,
+    write_bytes,
+)
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing
+from schedopt.terminal import bar, listings
 from schedopt.verbs import convert as converting
+from schedopt.verbs import doctor as examining
+from schedopt.verbs import explain as explaining
 from schedopt.verbs import generate as generating
 from schedopt.verbs import reproduce as reproducing
 
 
-@verb("schedopt new dssp --output mine.json")
+@app.command(epilog="Example: schedopt new dssp --output mine.json")
 def new(
     problem: Annotated[str, Argument(help="The problem, such as dssp.")],
     json: Annotated[bool, Option("--json", help="Leave out the comments.")] = False,
@@ -33,11 +46,8 @@ def new(
 
     Every verb ignores lines that begin with //.
     """
-    from schedopt.instances.files import write_bytes
-    from schedopt.verbs.generate import new as run
-
     out.expect_writable(output, (".json",))
-    text = run(problem, comments=not json).encode()
+    text = generating.new(problem, comments=not json).encode()
     if output is None:
         out.print_bytes(text)
     else:
@@ -45,7 +55,7 @@ def new(
         out.say(f"wrote {output}; next: schedopt solve {output}")
 
 
-@verb("schedopt generate dssp --seed 3 --output night.json.gz")
+@app.command(epilog="Example: schedopt generate dssp --seed 3 --output night.json.gz")
 def generate(
     problem: Annotated[str, Argument(help="The problem, such as dssp.")],
     generator: Annotated[Text, Option(help="See `schedopt list generators`.")] = None,
@@ -71,16 +81,14 @@ def generate(
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, together with --output FOLDER", place="--count")
-    from schedopt.instances.files import dump
-
-    _make_folder(output)
+    out.make_folder(output)
     for each in range(seed, seed + count):
         instance = generating.generate(problem, generator, seed=each, options=options)
         dump(instance, output / f"{instance.name}.json.gz")
     out.say(f"wrote {count} instances to {output}")
 
 
-@verb("schedopt convert jobs.csv --option processors=100 -o night.json")
+@app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
 def convert(
     files: Annotated[list[Path], Argument(help="A table of jobs, workflows, or a log.")],
     output: shared.Output = None,
@@ -102,7 +110,7 @@ def convert(
     _write_instance(instance, output, files)
 
 
-@verb("schedopt plot result.json --instance night.json --output night.png")
+@app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
 def plot(
     files: Annotated[
         list[Path], Argument(help="An instance, results, rows of a bench, or a plan.")
@@ -113,8 +121,6 @@ def plot(
     ] = None,
 ) -> None:
     """Draw the jobs of an instance, results side by side, or the profiles of a bench."""
-    from schedopt.instances.extras import require
-    from schedopt.instances.files import locate
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
@@ -125,7 +131,7 @@ def plot(
     out.say(f"wrote {target}")
 
 
-@verb("schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
+@app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
     names: Annotated[
         Texts, Argument(help="Reproductions, such as dssp/figure-3, dssp or all.")
@@ -142,8 +148,6 @@ def reproduce(
     Exit status: 0 every claim holds, 1 a claim does not hold, 2 there is no such reproduction, 130
     interrupted (finished reproductions are still printed).
     """
-    from schedopt.terminal import listings
-
     if not names and not quick and output is None:
         entries = reproducing.last_recorded()
         out.deliver(entries, lambda: listings.ledger(entries), json=json)
@@ -151,7 +155,7 @@ def reproduce(
     if names == ["all"]:
         names = None
     if output is not None:
-        _make_folder(output)
+        out.make_folder(output)
     reproduced: list[dict[str, Any]] = []
     hooks = {"watch": lambda name: out.say(f"{name} ..."), "done": reproduced.append}
     with suppress(KeyboardInterrupt):
@@ -162,22 +166,19 @@ def reproduce(
     raise Exit(out.FOUND if held else out.FAILED)
 
 
-@verb("schedopt list policies", name="list")
+@app.command("list", epilog="Example: schedopt list policies")
 def list_(
     section: Annotated[Text, Argument(help="A section, to list with descriptions.")] = None,
     json: shared.Json = False,
 ) -> None:
     """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
-    from schedopt.terminal import listings
-    from schedopt.verbs.explain import SECTIONS, sections
-
-    wanted = None if section is None else [pick_name(section, SECTIONS, "a section")]
-    listed = sections(wanted)
+    wanted = None if section is None else [pick_name(section, explaining.SECTIONS, "a section")]
+    listed = explaining.sections(wanted)
     show = listings.overview if wanted is None else listings.contents
     out.deliver(listed, lambda: show(listed), json=json)
 
 
-@verb("schedopt explain fair-share")
+@app.command(epilog="Example: schedopt explain fair-share")
 def explain(
     name: Annotated[
         str, Argument(help="A side constraint, policy, formulation or generator; or table.")
@@ -185,38 +186,21 @@ def explain(
     json: shared.Json = False,
 ) -> None:
     """Explain a formulation, a side constraint or a policy, with an example in JSON."""
-    from schedopt.terminal import listings
-    from schedopt.verbs.explain import explain as run
-
-    entries = run(name)
+    entries = explaining.explain(name)
     document = entries[0] if len(entries) == 1 else entries
     out.deliver(document, lambda: listings.show_explanations(entries), json=json)
 
 
-@verb("schedopt doctor")
+@app.command(epilog="Example: schedopt doctor")
 def doctor(json: shared.Json = False) -> None:
     """Report versions, and whether each solver loads and solves a tiny model."""
-    from schedopt.terminal import listings
-    from schedopt.verbs.doctor import doctor as run
-
-    findings = run()
+    findings = examining.doctor()
     out.deliver(findings, lambda: listings.doctor(findings), json=json)
     raise Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
 
 
-def _make_folder(path: Path) -> None:
-    """Make a folder if it does not exist."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError("a folder to write to", found=found, file=str(path)) from None
-
-
 def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[Path] = ()) -> None:
     """Write an instance to a file or to standard output; input files are not overwritten."""
-    from schedopt.instances.files import companion_files, dump, encode, refuse_overwriting
-
     if output is not None:
         companion = getattr(instance, "companion", None)
         beside = companion(output) if companion else None
@@ -230,3 +214,55 @@ def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[P
         raise InputError(expected, found="standard output")
     else:
         out.print_json(instance)
+
+
+archive = typer.Typer(
+    help="Frozen sets of instances with best known values: list, show, verify.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(archive, name="archive")
+
+
+@archive.command("list", epilog="Example: schedopt archive list")
+def archive_list(json: shared.Json = False) -> None:
+    """List the groups, with the number of proven and open instances."""
+    groups = archiving.list_groups()
+    out.deliver(groups, lambda: listings.archive_groups(groups), json=json)
+
+
+@archive.command("show", epilog="Example: schedopt archive show epoch-planted-16x4")
+def archive_show(
+    name: Annotated[
+        str, Argument(help="A group, an instance as GROUP/NAME, or a file of a group.")
+    ],
+    json: shared.Json = False,
+) -> None:
+    """Show the instances of a group with their best known values, one instance, or a file.
+
+    A file of a group is printed unchanged. An instance lists its files.
+    """
+    text = archiving.read_file(name)
+    if text is not None:
+        out.print_bytes(text)
+        return
+    entries = archiving.describe(name)
+    out.deliver(entries, lambda: listings.archive_entries(entries), json=json)
+
+
+@archive.command("verify", epilog="Example: schedopt archive verify hesrpt-unequal-8")
+def archive_verify(
+    names: Annotated[
+        Texts, Argument(help="Groups, or instances as GROUP/NAME; all by default.")
+    ] = None,
+    json: shared.Json = False,
+) -> None:
+    """Recompute solutions and re-prove bounds from the files, without any solver.
+
+    Exit status: 0 every entry holds, 1 an entry does not hold (its line says why), 2 bad input.
+    """
+    with bar("entries") as progress:
+        verdicts = list(archiving.verify_entries(names or (), progress))
+    out.deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
+    raise Exit(out.FAILED if any(verdict.wrong for verdict in verdicts) else out.FOUND)

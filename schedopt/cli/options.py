@@ -1,22 +1,75 @@
-"""Arguments and options of several verbs."""
+"""The application, and the arguments and options of several verbs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import typer
 from typer import Argument, BadParameter, Option
+from typer.core import TyperGroup
 
-Text = str | None
-Texts = list[str] | None
-File = Path | None
-Files = list[Path] | None
+from schedopt.cli.output import INTERRUPTED, say
+from schedopt.instances.decimals import fraction_of
+from schedopt.instances.errors import InputError
+from schedopt.instances.times import LENGTH, comma, seconds_of
+
+FLAGS = {
+    "options": "option",
+    "policy_files": "policy_file",
+    "resources": "resource",
+    "pools": "pool",
+    "seeds": "seed",
+    "policies": "policy",
+    "generated": "generate",
+}
+"""Parameters of Python functions whose flag has another name."""
+
+
+def flag_of(parameter: str) -> str:
+    """Return the flag for a parameter of a Python function, such as ``--time-limit``."""
+    return f"--{FLAGS.get(parameter, parameter).rstrip('_').replace('_', '-')}"
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs. Its messages name flags, and Ctrl-C has an exit status of its own."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb of a command line."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            if error.parameter:
+                error.parameter = flag_of(error.parameter)
+            raise
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Verbs,
+    help="Optimization models for cluster scheduling, and policies to compare with the optimum.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    version: Annotated[bool, Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from schedopt import __version__
+
+        print(f"schedopt {__version__}")
+        raise typer.Exit
 
 
 def number(text: str) -> float:
     """Read a number or a percentage."""
-    from schedopt.instances.decimals import fraction_of
-
     try:
         return float(fraction_of(text)) if str(text).endswith("%") else float(text)
     except ValueError:
@@ -25,8 +78,6 @@ def number(text: str) -> float:
 
 def _seconds(text: str) -> float | None:
     """Return the seconds of a time limit: a number, a time with units, or ``none``."""
-    from schedopt.instances.times import LENGTH, comma, seconds_of
-
     if text == "none":
         return None
     try:
@@ -37,6 +88,11 @@ def _seconds(text: str) -> float | None:
         raise BadParameter(f"found {text!r}; expected {LENGTH}{comma(text)}")
     return float(seconds)
 
+
+Text = str | None
+Texts = list[str] | None
+File = Path | None
+Files = list[Path] | None
 
 InstanceFile = Annotated[
     Path, Argument(help="An instance file, .json or .json.gz; or example:NAME.")
@@ -74,6 +130,7 @@ Risk = Annotated[
     Text, Option(help="Maximize over scenarios of run times: mean, cvar:Q or chance:Q.")
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON only.")]
+Jobs = Annotated[int, Option(help="Number of processes.")]
 Output = Annotated[File, Option("--output", "-o", help="The file to write.")]
 PlanOrResult = Annotated[
     File,
@@ -96,6 +153,7 @@ Template = Annotated[
     Text,
     Option(help="The template of the .sh: see `schedopt list templates`; or a file of your own."),
 ]
-PlanReport = Annotated[
-    File, Option(help="Write an .html page with pictures and tables of the plan.")
+Report = Annotated[File, Option(help="Write an .html page with pictures and tables.")]
+Explain = Annotated[
+    bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
 ]

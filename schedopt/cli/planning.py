@@ -1,32 +1,42 @@
-"""The verbs of a night: plan, replan, report-night, carry, ready."""
+"""The verbs of a night and of a log: from plan to check-starts."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn, cast
+from typing import Annotated, Any, NoReturn, cast
 
+import msgspec
 from typer import Argument, Context, Exit, Option
 
+from schedopt import tables
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.app import verb
-from schedopt.cli.options import File, Files, Text, Texts
+from schedopt.cli.options import File, Files, Text, Texts, app
 from schedopt.cli.solving import write_page
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError, at_place, printable
+from schedopt.instances.files import write_bytes
+from schedopt.instances.options import split
+from schedopt.instances.starts import COLUMNS
 from schedopt.planning.farm import FLAGS, Settings
 from schedopt.solvers.stopping import finishing, stopped
+from schedopt.terminal import live, results, show
+from schedopt.terminal.results import ROWS
 from schedopt.verbs import plan as planning
+from schedopt.verbs import starts as predicting
+from schedopt.verbs.load import read_constraints
 from schedopt.verbs.solve import solve
 
 OUTPUTS = ("output", "template", "report", "json")  # flags that are not keywords of the verb
+PLAN_FILES = (*out.DOCUMENTS, *out.PLANS, ".png")
 
 
-@verb(
-    "schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 --seats houdini=8 "
-    "--cap team:fx=0.4 -o plan.csv"
+@app.command(
+    epilog="Example: schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 "
+    "--seats houdini=8 --cap team:fx=0.4 -o plan.csv"
 )
 def plan(
     context: Context,
@@ -38,7 +48,7 @@ def plan(
     past: Annotated[File, Option(help="Usage of earlier nights, as `carry` writes it.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,
-    report: shared.PlanReport = None,
+    report: shared.Report = None,
     json: shared.Json = False,
     processors: Annotated[int | None, Option(help="Processors of the machine.")] = None,
     from_: Annotated[Text, Option("--from", help="When the night starts.")] = None,
@@ -96,9 +106,7 @@ def plan(
     ] = None,
     constraints: shared.Constraints = None,
     risk: Annotated[Text, Option(help="Choose under risk: mean, cvar:Q or chance:Q.")] = None,
-    explain: Annotated[
-        bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
-    ] = False,
+    explain: shared.Explain = False,
     why: Annotated[Texts, Option(help="A job: find the smallest changes that let it run.")] = None,
     time_limit: shared.TimeLimit = planning.TIME_LIMIT,
     seed: shared.Seed = 0,
@@ -114,14 +122,12 @@ def plan(
     together, 4 the time limit was reached without a plan, 130 interrupted (the best plan is still
     written).
     """
-    from schedopt.terminal.progress import live
-    from schedopt.terminal.results import planned as show
-
     flags = context.params
     settings = cast("Settings", {name: flags[name] for name in Settings.__annotations__})
     outputs = output or []
     read = [table, farm, past, *(constraints or ())]
-    expect_plan_files(outputs, save_farm, report, read, template)
+    out.expect_outputs(outputs, template, report, read, PLAN_FILES)
+    out.expect_writable(save_farm, out.DOCUMENTS, read)
     with live(table.name) as watch:
         planned = planning.plan_night(
             table,
@@ -139,10 +145,10 @@ def plan(
             solve=partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch),
             time_limit=time_limit,
         )
-    deliver_plan(planned, lambda: show(planned), outputs, report, template, json=json)
+    _deliver_plan(planned, lambda: results.planned(planned), outputs, report, template, json=json)
 
 
-@verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
+@app.command(epilog="Example: schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
 def replan(
     context: Context,
     plan: Annotated[Path, Argument(help="The current plan, as plan --output plan.json writes it.")],
@@ -163,7 +169,7 @@ def replan(
     instance: Annotated[File, Option(help="The night, if the plan is a result without it.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,
-    report: shared.PlanReport = None,
+    report: shared.Report = None,
     json: shared.Json = False,
     stay: Annotated[
         float,
@@ -192,25 +198,23 @@ def replan(
 
     Exit status: as `plan`.
     """
-    from schedopt.terminal.progress import live
-    from schedopt.terminal.results import replanned as show
     from schedopt.verbs.replan import replan as run
 
     asked = {key: value for key, value in context.params.items() if key not in OUTPUTS}
     asked["constraints"] = constraints or ()
     outputs = output or []
     read = [plan, state, add, instance, *(constraints or ())]
-    expect_plan_files(outputs, None, report, read, template)
+    out.expect_outputs(outputs, template, report, read, PLAN_FILES)
     with live(plan.name) as watch:
         made = run(**asked, watch=watch)
     for note in made.notes:
         out.say(note)
-    deliver_plan(made, lambda: show(made), outputs, report, template, json=json)
+    _deliver_plan(made, lambda: results.replanned(made), outputs, report, template, json=json)
 
 
-def deliver_plan(
+def _deliver_plan(
     planned: planning.NightPlan,
-    show: Callable[[], None],
+    print_plan: Callable[[], None],
     outputs: list[Path],
     report: Path | None,
     template: str | None,
@@ -229,28 +233,15 @@ def deliver_plan(
             if report is not None and planned.run is not None:
                 write_page(planned.instance, planned.result, report, planned.run, planned.sections)
         finally:  # the plan is printed even if a file cannot be written
-            out.print_json(planned.document()) if json else show()
+            out.print_json(planned.document()) if json else print_plan()
     if stopped():
         raise Exit(out.INTERRUPTED)
     raise Exit(out.status(planned.result))
 
 
-def expect_plan_files(
-    outputs: list[Path],
-    farm: Path | None,
-    report: Path | None,
-    read: Sequence[Path | None],
-    template: str | None,
-) -> None:
-    """Raise `InputError` before anything is solved if an output file cannot be written."""
-    for path in outputs:
-        out.expect_writable(path, (*out.DOCUMENTS, *out.PLANS, ".png"), [*read, template])
-    out.expect_template(template, outputs)
-    out.expect_writable(farm, out.DOCUMENTS, read)
-    out.expect_writable(report, (".html",), read)
-
-
-@verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")
+@app.command(
+    "report-night", epilog="Example: schedopt report-night plan.json sacct.txt --output night.png"
+)
 def report_night(
     plan: Annotated[Path, Argument(help="The plan, as plan --output plan.json writes it.")],
     sacct: Annotated[Path, Argument(help="The output of sacct -XP.")],
@@ -272,7 +263,6 @@ def report_night(
 
     Exit status: 0 on success, 2 bad input.
     """
-    from schedopt.terminal.results import carried_out as show
     from schedopt.verbs import report_night as reporting
 
     for path in output or ():
@@ -281,10 +271,10 @@ def report_night(
     for path in output or ():
         reporting.write(report, path)
         out.say(f"wrote {path}")
-    out.print_json(reporting.document(report)) if json else show(report)
+    out.deliver(reporting.document(report), lambda: results.carried_out(report), json=json)
 
 
-@verb("schedopt carry mon.json tue.json --half-life 7d --output usage.json")
+@app.command(epilog="Example: schedopt carry mon.json tue.json --half-life 7d --output usage.json")
 def carry(
     results: Annotated[list[Path], Argument(help="Plan documents or results, the earliest first.")],
     half_life: Annotated[
@@ -305,7 +295,6 @@ def carry(
     Exit status: 0 on success, 2 bad input.
     """
     from schedopt.verbs.carry import carry as run
-    from schedopt.verbs.load import read_constraints
 
     stated = [rule for file in constraints or () for rule in read_constraints(file)]
     rules = run(results, constraints=stated, half_life=half_life, window=window)
@@ -316,7 +305,10 @@ def carry(
     out.deliver(rules, lambda: out.say(f"wrote {output}: {names}"), json=json, output=output)
 
 
-@verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
+@app.command(
+    epilog="Example: schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 "
+    "--order priority,cores"
+)
 def ready(
     file: Annotated[
         Path, Argument(help="A table of jobs as CSV or JSON lines; - is standard input.")
@@ -352,3 +344,110 @@ def ready(
     totals = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
     proven = "proven" if answer.proven else "not proven"
     out.say(f"{len(answer.start):,} start: {totals}; {proven}, {answer.seconds * 1000:.0f} ms")
+
+
+@app.command(
+    "start-times", epilog="Example: schedopt start-times log.json --at 86400 --policy easy"
+)
+def start_times(
+    file: Annotated[
+        Path, Argument(help="An instance of a log, or a plain log (sacct -XP, .csv, .swf).")
+    ],
+    at: Annotated[
+        str, Option(help="The time of the prediction: now, 2026-11-22T14:00, or a number.")
+    ],
+    policy: Annotated[
+        str, Option(help="A policy for logs: see `schedopt list policies`.")
+    ] = "easy",
+    json: shared.Json = False,
+    output: Annotated[File, Option("--output", "-o", help="Write the start times as .csv.")] = None,
+    job: Annotated[Text, Option(help="Predict the start of this waiting job only.")] = None,
+    servers: Annotated[int | None, Option(help="The processors of a plain log.")] = None,
+    level: Annotated[
+        float,
+        Option(
+            help="The probability that a start lies in its interval.",
+            parser=shared.number,
+            metavar="<float>",
+        ),
+    ] = 0.9,
+    model: Annotated[str, Option(help="Source of run times: history or requested.")] = "history",
+    option: shared.Options = None,
+    seed: Annotated[int, Option(help="The random seed of the scenarios.")] = 0,
+) -> None:
+    """Predict when the waiting jobs of a log will start, with intervals.
+
+    The log may be an export of a cluster with waiting and running jobs, as sacct -XP prints it.
+    Run times are drawn from the jobs that have ended, and the policy is simulated. Intervals are
+    calibrated on earlier predictions, and are omitted if too few jobs have waited before.
+    """
+    out.expect_writable(output, (".csv",), [file])
+    answer = predicting.start_times(
+        file,
+        at,
+        policy,
+        job=job,
+        servers=servers,
+        level=level,
+        model=model,
+        options=split(option or ()),
+        seed=seed,
+        tell=out.say,
+    )
+    by_clock = answer.by_clock()
+    is_instance = file.name.lower().removesuffix(".gz").endswith(".json")  # its unit is known
+    rows = [msgspec.structs.asdict(row) for row in answer.rows] if is_instance else by_clock
+    if output is not None:
+        cells = ([row[name] for name in COLUMNS] for row in rows)
+        write_bytes(output, as_csv(COLUMNS, cells).encode())
+    if json:
+        out.print_json(rows)
+    elif output is None and rows:
+        shown = ([row[name] for name in COLUMNS] for row in by_clock[:ROWS])
+        words = f", with {level:.0%} intervals" if answer.judged >= answer.needed else ""
+        show(tables.Table.of(f"predicted starts{words}", map(tables.text, COLUMNS), shown))
+        if len(rows) > ROWS:
+            out.say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
+    out.say(answer.in_words())
+
+
+@app.command(
+    "check-starts", epilog="Example: schedopt check-starts log.json starts.csv --policy easy"
+)
+def check_starts(
+    file: Annotated[Path, Argument(help="An instance of a log, or a plain log and --servers.")],
+    starts: Annotated[
+        Path, Argument(help="A table with columns job (a name, or a row from 0) and start.")
+    ],
+    policy: Annotated[
+        str, Option(help="A policy that replays logs, such as fcfs or saf.")
+    ] = "easy",
+    servers: Annotated[int | None, Option(help="The processors of a plain log.")] = None,
+    tolerance: Annotated[
+        str, Option(help="Largest difference of a start: a number, or a time such as 60s.")
+    ] = "0",
+    option: shared.Options = None,
+    policy_file: shared.PolicyFiles = None,
+    json: shared.Json = False,
+) -> None:
+    """Check another simulator: compare its start times of a log with those of a policy.
+
+    Exit status: 0 all start times agree, 1 one differs (the first of them and the reason are
+    printed), 2 bad input.
+    """
+    queue: Any = predicting.log_of(file, servers, out.say)
+    wrong = predicting.check_starts(
+        queue,
+        starts,
+        policy,
+        tolerance=tolerance,
+        options=split(option or ()),
+        policy_files=policy_file or (),
+    )
+    if json:
+        out.print_json(wrong)
+    elif wrong is None:
+        print(printable(f"{policy}: all {len(queue.jobs):,} jobs start as they should"))
+    else:
+        print(printable(wrong.in_words()))
+    raise Exit(0 if wrong is None else out.FAILED)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.app import verb
-from schedopt.cli.options import File
-from schedopt.instances.errors import InputError, printable
+from schedopt.cli.options import File, app
+from schedopt.instances.errors import InputError, printable, quote
+from schedopt.instances.files import load
 from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem_of
 from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
+from schedopt.terminal import live, results
 from schedopt.verbs import evaluate as evaluating
+from schedopt.verbs import plan_table, script
 from schedopt.verbs import solve as optimizing
 
 
-@verb("schedopt solve example:night --option fill=0.9")
+@app.command(epilog="Example: schedopt solve example:night --option fill=0.9")
 def solve(
     file: shared.InstanceFile,
     write: Annotated[File, Option(help="Write the model to an .lp or .mps file.")] = None,
-    report: Annotated[File, Option(help="Write an .html page with pictures and tables.")] = None,
+    report: shared.Report = None,
     json: shared.Json = False,
     output: shared.PlanOrResult = None,
     template: shared.Template = None,
@@ -47,9 +51,7 @@ def solve(
     confirm: Annotated[
         bool, Option("--confirm", help="Solve again with another engine, and compare.")
     ] = False,
-    explain: Annotated[
-        bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
-    ] = False,
+    explain: shared.Explain = False,
 ) -> None:
     """Find the optimum, prove it, and check it.
 
@@ -58,27 +60,15 @@ def solve(
     Exit status: 0 a solution was found, 1 the check failed, 2 bad input, 3 proven infeasible,
     4 stopped without a solution, 130 interrupted (the best solution is still written).
     """
-    from schedopt.instances.files import load
-    from schedopt.terminal.progress import live, ticking
-    from schedopt.terminal.results import result as show
-    from schedopt.verbs.model_files import ENDINGS as MODELS
-    from schedopt.verbs.model_files import write as write_model
-
-    options = split(option or ())
-    read = [file, *(constraints or ()), *out.files_in(options), template]
-    out.expect_writable(output, (*out.DOCUMENTS, *out.PLANS), read)
-    out.expect_template(template, [output])
-    out.expect_writable(report, (".html",), read)
-    out.expect_writable(write, MODELS, read)
-    instance = load(file)
-    out.expect_plan(instance, output)
+    options, rules = split(option or ()), constraints or []
+    read: list[str | Path | None] = [file, *rules, *out.files_in(options)]
+    outputs = [] if output is None else [output]
+    out.expect_outputs(outputs, template, report, read)
+    out.expect_writable(write, optimizing.MODELS, read)
+    instance = _with_plan(load(file), output)
     if write:
-        write_model(
-            instance,
-            write,
-            formulation=formulation,
-            constraints=constraints or (),
-            options=options,
+        optimizing.write_model(
+            instance, write, formulation=formulation, constraints=rules, options=options
         )
         out.say(f"wrote {write}: the model, for any solver")
     with live(file.name) as watch:
@@ -86,7 +76,7 @@ def solve(
             instance,
             formulation=formulation,
             solver=solver,
-            constraints=constraints or (),
+            constraints=rules,
             time_limit=time_limit,
             gap=gap,
             threads=threads,
@@ -97,17 +87,8 @@ def solve(
             certificate=certificate,
             confirm=confirm,
             explain=explain,
-            progress=ticking("further solves"),
         )
-    with finishing():
-        out.deliver(
-            result.written(),
-            lambda: show(instance, result),
-            json=json,
-            output=output,
-            template=template,
-            plan=lambda: out.plan_of(instance, result),
-        )
+    _deliver(instance, [result], result.written(), output, template, json=json)
     if stopped():
         raise Exit(out.INTERRUPTED)
     if report is not None:
@@ -115,7 +96,7 @@ def solve(
     raise Exit(out.status(result))
 
 
-@verb("schedopt evaluate example:night --policy greedy,core")
+@app.command(epilog="Example: schedopt evaluate example:night --policy greedy,core")
 def evaluate(
     file: shared.InstanceFile,
     policy: Annotated[
@@ -134,54 +115,37 @@ def evaluate(
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
     130 interrupted (the results so far are still written).
     """
-    from schedopt.instances.files import load
-    from schedopt.terminal.results import results as show
-
-    options = split(option or ())
-    read = [file, *(constraints or ()), *out.files_in(options), template]
-    out.expect_writable(output, (*out.DOCUMENTS, *out.PLANS), read)
-    out.expect_template(template, [output])
-    instance = load(file)
-    out.expect_plan(instance, output)
+    options, rules = split(option or ()), constraints or []
+    read: list[str | Path | None] = [file, *rules, *out.files_in(options)]
+    out.expect_outputs([] if output is None else [output], template, None, read)
+    instance = _with_plan(load(file), output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
-    if len(names) > 1 and out.is_plan(output):
-        raise InputError(
-            "one policy, since a plan shows one; write .json for several",
-            found=repr(policy),
-            place="--policy",
-        )
-    results = evaluating.evaluate(
+    if not names or (len(names) > 1 and _is_plan(output)):
+        expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
+        if names:
+            expected = "one policy, since a plan shows one; write .json for several"
+        raise InputError(expected, found=repr(policy), place="--policy")
+    found = evaluating.evaluate(
         instance,
         names,
         options=options,
         seed=seed,
-        constraints=constraints or (),
+        constraints=rules,
         policy_files=policy_file or (),
     )
-    if not results:
-        expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
-        raise InputError(expected, found=repr(policy), place="--policy")
-
-    documents = [result.written() for result in results]
-    with finishing():
-        out.deliver(
-            documents[0] if len(names) == 1 else documents,
-            lambda: show(instance, results),
-            json=json,
-            output=output,
-            template=template,
-            plan=lambda: out.plan_of(instance, results[0]),
-        )
-    for result in results:
+    documents = [result.written() for result in found]
+    document = documents[0] if len(names) == 1 else documents
+    _deliver(instance, found, document, output, template, json=json)
+    for result in found:
         if not result.solution:
             why = f": {result.message}" if result.message else ""
             out.say(f"{result.policy}: {result.termination}{why}")
-    if any(result.termination == "interrupted" for result in results):
+    if any(result.termination == "interrupted" for result in found):
         raise Exit(out.INTERRUPTED)
-    raise Exit(0 if all(result.solution for result in results) else 2)
+    raise Exit(out.FOUND if all(result.solution for result in found) else out.BAD_INPUT)
 
 
-@verb("schedopt check example:night result.json")
+@app.command(epilog="Example: schedopt check example:night result.json")
 def check(
     file: Annotated[Path, Argument(help="An instance file, or a plan document.")],
     result: Annotated[File, Argument(help="A result document.")] = None,
@@ -199,7 +163,6 @@ def check(
 
     Exit status: 0 the result holds, 1 it does not, or could not be checked in full, 2 bad input.
     """
-    from schedopt.instances.files import load
     from schedopt.verbs.check import (
         check_file,
         question_differences,
@@ -211,18 +174,74 @@ def check(
     instance, judged = (None, file) if result is None else (load(file), result)
     for document, report in check_file(instance, judged):
         who = document.policy or document.formulation or "result"
-        for violation in report.violations:
-            print(printable(f"{who}: {violation}"))
+        another = strict and bool(question_differences(report) or not report.asked)
         for what in report.unchecked:
             out.say(f"{who}: not checked: {what}")
-        for what in report.unjudged:
-            print(printable(f"{who}: not judged: {what}"))
-        print(printable(f"{who}: {question_in_words(document, report)}"))
-        another = strict and bool(question_differences(report) or not report.asked)
+        lines = [*report.violations, *(f"not judged: {what}" for what in report.unjudged)]
+        lines.append(question_in_words(document, report))
         if report.whole and not another:
-            print(printable(f"{who}: {verdict_in_words(document, report)}"))
+            lines.append(verdict_in_words(document, report))
+        for line in lines:
+            print(printable(f"{who}: {line}"))
         wrong = wrong or another or not report.whole
-    raise Exit(out.FAILED if wrong else 0)
+    raise Exit(out.FAILED if wrong else out.FOUND)
+
+
+def _is_plan(output: Path | None) -> bool:
+    return output is not None and output.name.lower().endswith(out.PLANS)
+
+
+def _with_plan(instance: AnyInstance, output: Path | None) -> AnyInstance:
+    """Return an instance; `InputError` if it has no plan, but the output is one."""
+    if _is_plan(output) and not problem_of(instance).has_plans:
+        what = f"{instance.name} ({problem_of(instance).name})"
+        expected = f"a name ending in .json: {what} has no plan of jobs"
+        raise InputError(expected, found=quote(str(output)))
+    return instance
+
+
+def _deliver(
+    instance: AnyInstance,
+    found: Sequence[Result],
+    document: object,
+    output: Path | None,
+    template: str | None,
+    *,
+    json: bool,
+) -> None:
+    """Write results, or the plan of the only one, and print them as JSON or as tables."""
+
+    def show() -> None:
+        results.results(instance, found)
+
+    with finishing():
+        if output is None or not _is_plan(output):
+            out.deliver(document, show, json=json, output=output)
+            return
+        try:
+            _write_plan(instance, found[0], output, template)
+        finally:  # the result is printed even if the file cannot be written
+            out.deliver(document, show, json=json)
+
+
+def _write_plan(instance: AnyInstance, result: Result, output: Path, template: str | None) -> None:
+    """Write the plan of a result, and print how its jobs are dispatched."""
+    if result.solution is None:
+        out.say(f"no solution was found, so {output} is not written")
+        return
+    run = plan_table.carried_out(instance, result)
+    if run is None:
+        out.say("the plan has no start times, because some jobs have no tasks")
+    elif run.message and run is not result:
+        out.say(str(run.message))
+    for violation in () if run is None else run.violations:
+        out.say(f"violation: {violation}")
+    plan: Any = plan_table.plan_of(instance, result, run)
+    if output.suffix.lower() == ".sh":
+        script.write(plan, output, template or script.PLAIN)
+    else:
+        plan_table.write(plan, output)
+    out.say(f"wrote {output}")
 
 
 def write_page(
@@ -234,9 +253,8 @@ def write_page(
 ) -> None:
     """Write the page of one result; ``run`` is the same result with times."""
     from schedopt.report.pages import write_result
-    from schedopt.verbs.plan_table import carried_out
 
     if run is None and result.solution is not None:
-        run = carried_out(instance, result)
+        run = plan_table.carried_out(instance, result)
     write_result(instance, result, report, run, sections)
     out.say(f"wrote {report}: open it in a browser")

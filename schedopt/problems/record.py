@@ -6,7 +6,7 @@ not suit it. Methods import what they need when they are called, so that a recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -158,13 +158,7 @@ class Problem(Generic[I]):
         """Return a solution and a bound that need no search; None for each that is not known."""
         return None, None
 
-    def explain(
-        self,
-        model: Formulation,
-        result: Result,
-        limits: Limits,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> summary.Explanation:
+    def explain(self, model: Formulation, result: Result, limits: Limits) -> summary.Explanation:
         """Explain a result by solving again without each rule and with each job."""
         raise InputError("an instance of dssp to explain", found=f"an instance of {self.name}")
 

@@ -14,7 +14,7 @@ from schedopt import tables as column
 from schedopt.formats import duration
 from schedopt.instances.errors import printable
 from schedopt.tables import Column, Table, Value
-from schedopt.terminal.console import out, say, show, text
+from schedopt.terminal import out, say, show, text
 
 if TYPE_CHECKING:
     from schedopt.archive import Verdict

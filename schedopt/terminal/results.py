@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +22,7 @@ from schedopt.problems.summary import CAUTION, Explanation, Plan, changes_table,
 from schedopt.solvers.result import Result
 from schedopt.sweep.rows import BenchRow
 from schedopt.tables import Table, Value
-from schedopt.terminal.console import out, say, show, text
+from schedopt.terminal import out, say, show, text
 
 if TYPE_CHECKING:
     from schedopt.planning.carried_out import CarriedOut
@@ -32,17 +32,8 @@ if TYPE_CHECKING:
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """The most rows that are printed; ``--json`` and files have all of them."""
-
-    table: int = 100
-    violations: int = 40
-    left_out: int = 20
-    changes: int = 40
-
-
-MOST = Lengths()
+ROWS = 100  # rows of a table that are printed; ``--json`` and files have all of them
+LINES = 40  # violations, jobs that are left out, or changes that are printed
 
 
 def result(instance: AnyInstance, document: Result) -> None:
@@ -56,20 +47,20 @@ def result(instance: AnyInstance, document: Result) -> None:
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):
-        _show_some_rows(shown, MOST.table, "--json")
+        _show_some_rows(shown, ROWS, "--json")
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explanation_tables(msgspec.convert(document.explanation, Explanation)):
             _show_some_rows(shown, len(shown.rows), "--json")
     elif dropped is not None:
-        _show_some_rows(dropped, MOST.left_out, "--output plan.csv")
+        _show_some_rows(dropped, LINES, "--output plan.csv")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
             say(f"  {name}")
-    for violation in document.violations[: MOST.violations]:
+    for violation in document.violations[:LINES]:
         say(f"violation: {violation}", "red")
-    if (beyond := len(document.violations) - MOST.violations) > 0:
+    if (beyond := len(document.violations) - LINES) > 0:
         say(f"... and {count_of(beyond, 'violation')} more; --json has all")
     if document.message:
         say(f"note: {document.message}", "yellow")
@@ -124,11 +115,11 @@ def planned(plan: NightPlan) -> None:
         hidden = {"run", "reason", "rank", *(() if late else ("late",))}
         kept = [title for title in runs[0] if title not in hidden]
         table = Plan(kept, runs).table(SECONDS[getattr(plan.instance, "unit", "s")])
-        _show_some_rows(replace(table, title=""), MOST.table, "--output plan.csv")
+        _show_some_rows(replace(table, title=""), ROWS, "--output plan.csv")
     dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
     told = msgspec.convert(plan.result.explanation or None, Explanation | None)
     if dropped is not None and not (told and told.left_out):
-        _show_some_rows(dropped, MOST.left_out, "--output plan.csv")
+        _show_some_rows(dropped, LINES, "--output plan.csv")
     for shown in explanation_tables(told) if told else ():
         _show_some_rows(shown, len(shown.rows), "--json")
 
@@ -142,7 +133,7 @@ def carried_out(report: CarriedOut) -> None:
         for n, title in enumerate(COLUMNS)
     ]
     cells = ([_as_shown(title, row[title], second) for title in COLUMNS] for row in report.rows())
-    _show_some_rows(Table.of("", heads, cells), MOST.table, "--output night.csv")
+    _show_some_rows(Table.of("", heads, cells), ROWS, "--output night.csv")
 
 
 def _as_shown(title: str, value: Value, second: float) -> Value:
@@ -163,7 +154,7 @@ def replanned(plan: Replanned) -> None:
     say(plan.tally)
     changed = changes_table(plan.changes)
     if changed.rows:
-        _show_some_rows(replace(changed, title=""), MOST.changes, "--output new.csv")
+        _show_some_rows(replace(changed, title=""), LINES, "--output new.csv")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:

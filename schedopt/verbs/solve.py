@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     What = AnyInstance | Formulation | str | Path
 
 Stage = Callable[[Result, Limits], Result]
+MODELS = (".lp", ".mps")  # endings of model files
+LABEL = 200  # most characters of a label in a model file; LP files allow 255
 AGREE = 1e-6  # relative difference within which the optima of two engines agree
 NOTICED = 0.5  # seconds of compiling from which on the result reports them
 
@@ -62,7 +66,6 @@ def solve(
     explain: bool = False,
     many: bool = False,
     start: Any | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Result[S]:
     """Find the optimum of an instance or of a formulation, and check it.
 
@@ -107,8 +110,6 @@ def solve(
         takes a second, pays off for small models too.
     start : solution record, optional
         A feasible solution to start from, such as the ``solution`` of a result.
-    progress : callable, optional
-        Called with the number of further solves that are done, and the number of all.
 
     Returns
     -------
@@ -144,7 +145,7 @@ def solve(
             certify = partial(_certify, model, why, confirm=not confirm)
             result = clock.run_stage("certify", result, certify)
         if explain:
-            explaining = partial(_explain, record, model, progress)
+            explaining = partial(_explain, record, model)
             result = clock.run_stage("explain", result, explaining)
         result = msgspec.structs.replace(result, asked=_asked(model))
         result = _with_risk_out_of_sample(clock, model, result)
@@ -337,14 +338,13 @@ def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | N
 def _explain(
     record: Problem,
     model: Formulation,
-    progress: Callable[[int, int], None] | None,
     result: Result,
     limits: Limits,
 ) -> Result:
     """Return the result with its explanation."""
     if result.solution is None:
         return with_note(result, "nothing to explain: there is no solution")
-    explanation = record.explain(model, result, limits, progress)
+    explanation = record.explain(model, result, limits)
     note = ""
     if explanation.unproven:
         note = f"{explanation.unproven} of the prices are not proven; allow a longer time limit"
@@ -427,3 +427,40 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
         what = f"native constraints {', '.join(native)}" if native else "native changes"
         report.unjudged.append(what)
     return report
+
+
+def write_model(
+    what: What,
+    path: str | Path,
+    *,
+    formulation: str | None = None,
+    constraints: Rules = (),
+    options: Options | None = None,
+) -> None:
+    """Write a formulation in Pyomo as an LP or an MPS file.
+
+    Columns and rows have the names of jobs and side constraints. Characters that the format does
+    not allow become ``_``, and repeated names get a number. Numbers are rounded to doubles.
+
+    Raises
+    ------
+    InputError
+        If the formulation is not linear, or the file cannot be written.
+    """
+    path = Path(path)
+    model = build_formulation(what, formulation, options)
+    if model.engine != "pyomo":
+        expected = "a linear formulation"
+        raise InputError(expected, found=model.name, parameter="formulation")
+    model.add(*read_rules(constraints, model.problem, model.instance))
+    from pyomo.core.base.label import LPFileLabeler, ShortNameLabeler
+
+    labeler = ShortNameLabeler(LABEL, "_", labeler=LPFileLabeler(), caseInsensitive=True)
+    try:
+        with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
+            file = Path(folder) / f"model{path.suffix.lower()}"
+            model.model.name = re.sub(r"[^A-Za-z0-9_.-]", "_", model.instance.name)[:LABEL]
+            model.model.write(str(file), io_options={"labeler": labeler})
+            file.replace(path)
+    except OSError as error:
+        raise InputError("a writable file", found=error.strerror, file=str(path)) from None

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from pytest import MonkeyPatch
 from typer.testing import CliRunner
 
+from schedopt import terminal
 from schedopt.__main__ import main
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.policies.from_file import load_only
-from schedopt.terminal import console
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = [sys.executable, "-m", "schedopt"]
@@ -40,7 +40,7 @@ def run(*words: object, status: int | None = 0, directory: Path = ROOT) -> Ran:
     ended: object = None
     with chdir(directory), redirect_stdout(out), redirect_stderr(err), MonkeyPatch.context() as on:
         on.setattr(sys, "argv", ["schedopt", *map(str, words)])
-        on.setattr(console.out, "width", 120)  # as on a pipe, whoever made the console
+        on.setattr(terminal.out, "width", 120)  # as on a pipe, whoever made the console
         try:
             main()
         except SystemExit as stopped:

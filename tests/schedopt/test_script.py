@@ -17,9 +17,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.summary import Plan
-from schedopt.verbs.model_files import write
 from schedopt.verbs.plan_table import plan_of
 from schedopt.verbs.script import script, templates
+from schedopt.verbs.solve import write_model
 
 STUB = '#!/bin/sh\nfor word; do printf "%s\\0" "$word" >> "$TOLD"; done\nprintf "\\0" >> "$TOLD"\n'
 NAMES = ["storm at sea", "naïve 7", "日本語", "हिन्दी", "a=b", "x/y:z", "me@here", "+1,5", "_"]
@@ -243,7 +243,7 @@ def read(path: Path) -> highspy.Highs:
 def test_model_file_has_the_same_optimum_in_highs(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"model{ending}"
     rule = schedopt.FairShare(by="team", at_most={"fx": 0.2})
-    write(schedopt.example("night"), path, constraints=[rule])
+    write_model(schedopt.example("night"), path, constraints=[rule])
     engine = read(path)
     engine.run()
     expected = schedopt.solve(schedopt.example("night"), constraints=[rule]).objective
@@ -264,7 +264,7 @@ def test_model_file_keeps_hostile_names_apart(tmp_path: Path) -> None:
     )
     optima = []
     for ending in (".lp", ".mps"):
-        write(night, tmp_path / f"m{ending}")
+        write_model(night, tmp_path / f"m{ending}")
         engine = read(tmp_path / f"m{ending}")
         engine.run()
         assert len(set(engine.getLp().col_names_)) >= len(names)

@@ -90,7 +90,7 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
 
         yield watch
 
-    monkeypatch.setattr("schedopt.terminal.progress.live", looking)
+    monkeypatch.setattr("schedopt.cli.solving.live", looking)
     for stage in STAGES.values():
         monkeypatch.setattr(stage, raising(AssertionError("it began something more")))
     words = ["--confirm", "--certificate", "--explain", "--output", tmp_path / "r.json"]

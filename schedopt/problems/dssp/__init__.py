@@ -69,17 +69,11 @@ class DsspProblem(Problem["Instance"]):
             expected = "a model without risk: under risk no prices are known"
             raise InputError(expected, found=quote(risk), parameter="explain")
 
-    def explain(
-        self,
-        model: Any,
-        result: Result,
-        limits: Limits,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> summary.Explanation:
+    def explain(self, model: Any, result: Result, limits: Limits) -> summary.Explanation:
         """Explain why jobs are left out, and what each rule costs."""
         from schedopt.problems.dssp.explaining import explain
 
-        return explain(model, result, limits, progress)
+        return explain(model, result, limits)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two names joined by ``+`` select and then dispatch."""

@@ -5,7 +5,7 @@ optimum without a rule gives the cost of the rule. What cannot be solved to a pr
 limit is reported as unproven.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
 
-Progress = Callable[[int, int], None]
 Model = Selection | Schedule | Season
 
 
@@ -41,9 +40,7 @@ class _Optimum:
     later: tuple[Fraction, ...] = ()  # the values of the objectives after the reward
 
 
-def explain(
-    model: Model, result: Result, limits: Limits, progress: Progress | None = None
-) -> Explanation:
+def explain(model: Model, result: Result, limits: Limits) -> Explanation:
     """Return why jobs are left out, and the cost of each rule."""
     night, began, quick = model.instance, now(), reasons(model.instance, result)
     rules = [
@@ -76,7 +73,7 @@ def explain(
     ]
     questions = [[other for other in rules if other is not rule] for rule in priced]
     questions += [[*rules, _runs(asked, places[job.name])] for job in out if job.name in able]
-    solved = _solve_each(model, questions, limits, progress)
+    solved = _solve_each(model, questions, limits)
     without = {str(rule.name): next(solved) for rule in priced}
     prices = tuple(_price(name, best, other, night.index) for name, other in without.items())
     left = []
@@ -99,7 +96,6 @@ def _solve_each(
     model: Model,
     questions: Sequence[Sequence[Constraint]],
     limits: Limits,
-    progress: Progress | None,
     *,
     each: float = 10.0,  # most seconds of a solve
     together: float = 120.0,  # seconds of all solves without a time limit
@@ -108,8 +104,6 @@ def _solve_each(
     bare = msgspec.structs.replace(model.instance, constraints=())
     end = now() + (together if limits.time_limit is None else limits.time_limit)
     for n, rules in enumerate(questions):
-        if progress:
-            progress(n, len(questions))
         remaining = end - now()
         if remaining <= 0 or stopped():
             yield _Optimum()
