@@ -219,7 +219,7 @@ def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[P
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(archive, name="archive")

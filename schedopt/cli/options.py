@@ -52,7 +52,7 @@ app = typer.Typer(
     help="Optimization models for cluster scheduling, and policies to compare with the optimum.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.cli import run
-from builders.msfq import queue_of
+from builders.msfq import queue_of, random_jobs
 from builders.refusals import raising
 from builders.reports import row as some_row
 
@@ -280,3 +280,15 @@ def test_evaluate_of_every_policy_beats_no_proven_optimum(name: str, tmp_path: P
         if best is not None:
             near = claim["objective"] == pytest.approx(best.objective, rel=1e-6)
             assert near or not better(best.sense, claim["objective"], best.objective), claim
+
+
+def test_source_holds_the_log_of_its_instance(tmp_path: Path) -> None:
+    original = queue_of(*random_jobs(7))
+    dump(original, tmp_path / "a.json")
+    source = read_source(tmp_path / "a.json")
+    (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
+    moved: Any = source.load()
+    assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
+    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
+    other = read_source(tmp_path / "a.json")
+    assert other.digest != source.digest, "another log is another instance"
