@@ -14,6 +14,7 @@ def cluster(sizes: Any, speedup: Any, servers: int = 10, **more: Any) -> Instanc
     """Build an instance of one speedup; jobs are j0, j1, ..., in teams a and b by turns."""
     weights = more.pop("weights", [1.0] * len(sizes))
     own = more.pop("own", [None] * len(sizes))
+    arrivals = more.pop("arrivals", [0.0] * len(sizes))
     more.setdefault("objective", "total-flow-time")
     return Instance(
         name="random",
@@ -24,6 +25,7 @@ def cluster(sizes: Any, speedup: Any, servers: int = 10, **more: Any) -> Instanc
                 name=f"j{i}",
                 size=float(size),
                 weight=float(weights[i]),
+                arrival=float(arrivals[i]),
                 speedup=own[i],
                 groups={"team": "ab"[i % 2]},
             )
