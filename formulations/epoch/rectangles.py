@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -23,26 +22,12 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 
-@dataclass(frozen=True)
-class RectangleLimits:
-    """Limits of the size of the model of `Rectangles`.
-
-    Attributes
-    ----------
-    nodes : int
-        Most nodes for which the possible widths are enumerated.
-    units : int
-        Most units of a quantum, so that the numbers of CP-SAT stay far below 2^31.
-    pairs : int
-        Most pairs of a job and a width; a model with more takes minutes to build.
-    """
-
-    nodes: int = 1_024
-    units: int = 1 << 30
-    pairs: int = 5_000
-
-
-LIMITS = RectangleLimits()
+MOST_NODES = 1_024
+"""Most nodes for which the possible widths are enumerated."""
+MOST_UNITS = 1 << 30
+"""Most units of a quantum, so that the numbers of CP-SAT stay far below 2^31."""
+MOST_PAIRS = 5_000
+"""Most pairs of a job and a width; a model with more takes minutes to build."""
 
 WIDTHS = Option(
     default="any",
@@ -64,8 +49,6 @@ class Rectangles(WholeModel):
         Nodes and jobs.
     widths : {"any", "powers-of-two"}
         The allowed widths; N is always allowed.
-    limits : RectangleLimits
-        Limits of the size of the model.
 
     Attributes
     ----------
@@ -110,11 +93,7 @@ class Rectangles(WholeModel):
     )
 
     def __init__(
-        self,
-        instance: Instance,
-        *,
-        widths: Literal["any", "powers-of-two"] = "any",
-        limits: RectangleLimits = LIMITS,
+        self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
     ) -> None:
         check_options({"widths": widths}, self.known_options, "rectangles")
         began = time.perf_counter()
@@ -122,15 +101,15 @@ class Rectangles(WholeModel):
         for name, rule in self.rules.items():
             self._accept_rule(rule, name)
         nodes, jobs = instance.nodes, len(instance.jobs)
-        if nodes > limits.nodes:
-            expected = f"at most {limits.nodes}, for rectangles"
+        if nodes > MOST_NODES:
+            expected = f"at most {MOST_NODES}, for rectangles"
             raise InputError(expected, found=quote(nodes), place="nodes")
         every = possible_widths(nodes, jobs, int(instance.minima.min()))
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]
         self._allowed = widths
         self.possible = every
-        self.widths = coarsen(every, nodes, jobs, limits.units, max(1, limits.pairs // jobs))
+        self.widths = coarsen(every, nodes, jobs, MOST_UNITS, max(1, MOST_PAIRS // jobs))
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
         above = np.searchsorted(every, instance.minima)
@@ -173,9 +152,8 @@ class Rectangles(WholeModel):
                 height = self._whole // w
                 model.add(start <= self.units - height).only_enforce_if(run)
                 piece = f"piece[{job.name},{w}]"
-                intervals.append(
-                    model.new_optional_fixed_size_interval_var(start, height, run, piece)
-                )
+                interval = model.new_optional_fixed_size_interval_var(start, height, run, piece)
+                intervals.append(interval)
                 demands.append(w)
         model.add_cumulative(intervals, demands, nodes)
         model.minimize(sum(self._width(job.name) for job in self.instance.jobs))

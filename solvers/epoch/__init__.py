@@ -1,25 +1,30 @@
-"""Engines of epoch: bin completion for partitions, and CP-SAT."""
+"""Engines of epoch: bin completion for partitions, and CP-SAT from a start and a bound."""
 
 from typing import Any
 
-from schedopt.formulations.epoch.partition import Partition
-from schedopt.formulations.epoch.rectangles import LIMITS, Rectangles
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.formulations.epoch.rectangles import MOST_PAIRS
 from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
+from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.declared import DeclaredInCpsat
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run, drive, make_result, version
 
 FEWEST = "the fewest epochs or infeasibility"
 LEAST = "the least overhead on the grid of the widths"
 MOST_JOBS = 1_000
 """Most jobs for which the CP-SAT model of a partition is built; its size grows quadratically."""
+TRIVIAL = "no search was needed"
+TOO_MANY = "too many nodes and jobs to search"
 
 
 def is_small_model(model: Partition | Rectangles) -> bool:
     """Return True if the model is unchanged and small enough to be built."""
     jobs = len(model.instance.jobs)
     if isinstance(model, Rectangles):
-        return len(model.widths) * jobs <= LIMITS.pairs and not model.changed
+        return len(model.widths) * jobs <= MOST_PAIRS and not model.changed
     return jobs <= MOST_JOBS and not model.changed
 
 
@@ -41,11 +46,37 @@ class PartitionEngine(Engine):
         plain = all(isinstance(rule, Together | Apart) for rule in rules)
         return not model.changed and plain and not (equal and rules)
 
-    def solve(self, model: Partition, task: EngineTask) -> Result | Partial:
-        """Solve by bin completion."""
-        from schedopt.solvers.epoch.solving import partition
+    def solve(self, model: Partition, task: EngineTask) -> Result[Partitioned] | Partial:
+        """Search for a partition: a bound and a start, then bin completion."""
+        from schedopt.solvers.epoch.bounding import items, least_epochs, start_of
+        from schedopt.solvers.epoch.completion import Completion
 
-        return partition(model, task)
+        run, instance, rules = Run(task.limits), model.instance, model.rules
+        packed = items(instance, rules.values())
+        if packed.impossible():
+            result = _make_result(model, run, "infeasible", None)
+
+            def holds(wanted: frozenset[str]) -> bool:
+                some = [rule for name, rule in rules.items() if name in wanted]
+                return not items(instance, some).impossible()
+
+            return with_conflict(result, list(rules), holds)
+        best = partitioned(instance, start_of(instance, packed))
+        least = least_epochs(instance, packed)
+        start = task.heuristic()
+        if start is not None and start.overhead < best.overhead:
+            best = start
+        bound = float(instance.nodes * least)
+        if best.overhead <= bound:
+            return _make_result(model, run, "optimal", best, bound=bound, message=TRIVIAL)
+        known = [[instance.index[name] for name in epoch.nodes] for epoch in best.epochs]
+        if not Completion.fits(packed, len(known)):
+            result = _make_result(model, run, "completed", best, bound=bound, message=TOO_MANY)
+            return Partial(result, bound) if is_small_model(model) else result
+        search = Completion(packed, least, known)
+        stopped, message = drive(search, run)
+        best = partitioned(instance, search.epochs)
+        return _make_result(model, run, stopped, best, bound=search.bound, message=message)
 
 
 class CpsatEngine(Engine):
@@ -54,11 +85,31 @@ class CpsatEngine(Engine):
     name = "cp-sat"
     needs = "ortools"
 
-    def solve(self, model: Partition | Rectangles, task: EngineTask) -> Result | Partial:
-        """Solve the declared model with CP-SAT."""
-        from schedopt.solvers.epoch.solving import by_cpsat
+    def solve(
+        self, model: Partition | Rectangles, task: EngineTask
+    ) -> Result[Partitioned] | Result[Scheduled]:
+        """Let CP-SAT search on the declared model, with interchangeable rectangles in order.
 
-        return by_cpsat(model, task)
+        Warm-started with the incumbent and the bound, except when it verifies another engine's
+        result. A model that is too large to be built is not searched.
+        """
+        from schedopt.solvers import cpsat
+        from schedopt.solvers.epoch.bounding import least_overhead
+
+        start, bound = task.incumbent, task.bound
+        if not task.confirming and bound is None:
+            start, bound = task.heuristic(), least_overhead(model)
+        objective_bound, copy = None if bound is None else float(bound), None
+        closed = start is not None and start.overhead == objective_bound
+        if not is_small_model(model):
+            stopped: Termination = "optimal" if closed else "completed"
+            message = TRIVIAL if closed else TOO_MANY
+            run = Run(task.limits)
+            return _make_result(model, run, stopped, start, bound=objective_bound, message=message)
+        if isinstance(model, Rectangles) and not closed:
+            copy = cpsat.copy_model(model)
+            model.in_order(copy)
+        return cpsat.solve(model, task.limits, hint=start, bound=objective_bound, copy=copy)
 
 
 class PartitionInCpsat(CpsatEngine):
@@ -78,7 +129,7 @@ class RectanglesInCpsat(CpsatEngine):
 
     old_names = ("epochs",)
     description = (
-        f"up to {LIMITS.pairs:,} pairs of a job and a width, from a start and a bound; more are "
+        f"up to {MOST_PAIRS:,} pairs of a job and a width, from a start and a bound; more are "
         "not searched"
     )
     proves = LEAST
@@ -99,8 +150,30 @@ def engines(formulation: str) -> tuple[Engine, ...]:
     return {"partition": PARTITION, "rectangles": RECTANGLES}.get(formulation, ())
 
 
-def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:
+def certify(model: Any, result: Result, _limits: Limits) -> Certificate | None:
     """Return a certificate of the bound of a result, or None."""
     from schedopt.solvers.epoch.bounding import certificate
 
-    return certificate(model, result, limits)
+    return certificate(model, result)
+
+
+def _make_result(
+    model: Partition | Rectangles,
+    run: Run,
+    stopped: Termination,
+    solution: Partitioned | Scheduled | None,
+    *,
+    bound: float | None = None,
+    message: str = "",
+) -> Result[Any]:
+    """Return a result without CP-SAT, not yet checked."""
+    return make_result(
+        model,
+        run,
+        solver="epochs" if isinstance(model, Partition) else "cp-sat",
+        version=version(),
+        stopped=stopped,
+        solution=solution,
+        bound=bound,
+        message=message,
+    )

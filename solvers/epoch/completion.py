@@ -9,12 +9,15 @@ Source: Korf, "A new algorithm for optimal bin packing", AAAI 2002. The rule of 
 job's allotment follows from the largest job, is our own.
 """
 
+from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.solvers.clock import now
 from schedopt.solvers.compiling import kernel
+from schedopt.solvers.epoch.bounding import Items
 
 Longs = NDArray[np.int64]
 Shorts = NDArray[np.int32]
@@ -25,6 +28,10 @@ FOUND, NONE, PAUSED = range(3)
 DEPTH, MODE = range(2)
 TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, LEADER = range(9)
 COLUMNS = 9
+MOST_CELLS = 1 << 26
+"""Most cells of all knapsack tables; larger instances are not searched."""
+FIRST_STEPS = 2_000
+"""Steps before the clock is first checked."""
 
 
 class Data(NamedTuple):
@@ -238,3 +245,91 @@ def _close_epoch(data: Data, stack: Stack, d: int) -> None:
             after[t] -= some
             tail -= some
         t += 1
+
+
+class Completion:
+    """Bin completion for each number of epochs from the lower bound on, until one suffices.
+
+    Partitions are lists of positions of jobs.
+    """
+
+    def __init__(self, items: Items, least: int, known: list[list[int]]) -> None:
+        self.items, self.least, self.epochs = items, least, known
+        self._data, self._stack = _new_arrays(items, len(known))
+        self._steps = FIRST_STEPS
+
+    @staticmethod
+    def fits(items: Items, epochs: int) -> bool:
+        """Return True if the tables of a search from so many epochs are small enough."""
+        return (epochs + 1) * (_most_kinds_in_epoch(items) + 1) * (items.nodes + 1) <= MOST_CELLS
+
+    @property
+    def value(self) -> float:
+        """The overhead of the best partition so far."""
+        return float(self.items.nodes * len(self.epochs))
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the overhead."""
+        return float(self.items.nodes * self.least)
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about ``seconds``; return True when the search has ended."""
+        until = now() + seconds
+        while self.least < len(self.epochs):
+            began = now()
+            outcome = advance(self._data, self._stack, self.least, self._steps)
+            if outcome == FOUND:
+                self.epochs = self._partition_on_stack()
+            elif outcome == NONE:
+                self.least += 1
+                self._stack.at[:] = 0, ENTER
+            if now() - began < 0.01:
+                self._steps *= 2
+            if now() >= until:
+                break
+        return self.least >= len(self.epochs)
+
+    def _partition_on_stack(self) -> list[list[int]]:
+        """Return the partition on the stack, as positions of jobs."""
+        left, jobs = self._stack.left, [iter(kind.jobs) for kind in self.items.kinds]
+        epochs = []
+        for d in range(int(self._stack.at[DEPTH])):
+            taken = zip(self.items.kinds, jobs, (left[d] - left[d + 1]).tolist(), strict=True)
+            parts = (islice(mine, n * len(kind.sizes)) for kind, mine, n in taken)
+            epochs.append(list(chain.from_iterable(parts)))
+        return epochs
+
+
+def _most_kinds_in_epoch(items: Items) -> int:
+    """Return the most kinds that a leader's epoch can hold, without the jobs that fill it up."""
+    tops = np.array([kind.top for kind in items.kinds])
+    ruled = np.append(np.cumsum([not kind.free for kind in items.kinds][::-1])[::-1], 0)
+    below = np.searchsorted(-tops, items.inequity - tops, side="right")  # a leader's reach
+    return int((below - np.arange(len(tops)) + ruled[below]).max())
+
+
+def _new_arrays(items: Items, most: int) -> tuple[Data, Stack]:
+    """Return empty arrays for up to ``most`` epochs."""
+    kinds, wide = len(items.kinds), _most_kinds_in_epoch(items)
+    data = Data(
+        inequity=items.inequity,
+        nodes=items.nodes,
+        top=np.array([kind.top for kind in items.kinds]),
+        best_width=np.array([kind.best_width(items.inequity) for kind in items.kinds]),
+        free=np.array([kind.free for kind in items.kinds]),
+        begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
+        sizes=np.array([size for kind in items.kinds for size in kind.sizes]),
+        clash=items.clash,
+    )
+    stack = Stack(
+        at=np.zeros(2, dtype=np.int64),
+        left=np.zeros((most + 1, kinds), dtype=np.int64),
+        kinds=np.zeros((most + 1, wide), dtype=np.int64),
+        width=np.zeros((most + 1, wide), dtype=np.int64),
+        take=np.zeros((most + 1, wide), dtype=np.int64),
+        frame=np.zeros((most + 1, COLUMNS), dtype=np.int64),
+        table=np.empty((most + 1, wide + 1, items.nodes + 1), dtype=np.int32),
+    )
+    stack.left[0] = [kind.count for kind in items.kinds]
+    return data, stack

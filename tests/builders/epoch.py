@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import combinations, combinations_with_replacement, groupby, product
+from itertools import combinations, groupby, product
 
 from hypothesis import strategies as st
 
@@ -179,40 +178,3 @@ def buddy(minima: Sequence[int], nodes: int) -> Iterator[tuple[int, int, Fractio
         length = Fraction(nodes, len(minima) * width)
         yield left, width, start, length
         heights[left : left + width] = [start + length] * width
-
-
-@cache
-def cuts(count: int, nodes: int, k: int) -> list[tuple[int, ...]]:
-    """Return the ways to cut nodes into allotments that differ by at most k, in a fixed order."""
-    falling = combinations_with_replacement(range(nodes, 0, -1), count)
-    ways = [way for way in falling if sum(way) == nodes and way[0] - way[-1] <= k]
-    return sorted(ways, key=lambda way: (way[0], [-part for part in way]))
-
-
-def opt(minima: Sequence[int], nodes: int, k: int) -> tuple[list[list[int]], int]:
-    """Return the epochs of OPT-EPOCH(k), and how many assignments its recursion tests."""
-    best: list[list[int]] = []
-    tested = 0
-
-    def search(left: list[int], chosen: list[list[int]]) -> None:
-        nonlocal best, tested
-        if not left:
-            best = chosen
-            return
-        for count in range(len(left), 0, -1):
-            for way in cuts(count, nodes, k):
-                if best and len(chosen) + 1 >= len(best):
-                    return
-                taken: list[int] = []
-                for j in left:
-                    if len(taken) < count and minima[j] <= way[len(taken)]:
-                        taken.append(j)
-                if len(taken) < count or taken[0] != left[0]:
-                    continue
-                tested += 1
-                search([j for j in left if j not in taken], [*chosen, taken])
-                if k > 0 and taken == left[:count]:
-                    return
-
-    search(list(range(len(minima))), [])
-    return best, tested

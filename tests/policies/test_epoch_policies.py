@@ -1,8 +1,6 @@
 """epoch policies against brute force, the paper's examples, and their plain definitions."""
 
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,8 @@ from schedopt import evaluate
 from schedopt.instances.epoch import Instance, even_shares
 from schedopt.instances.files import load
 from schedopt.policies.epoch import kernels
-from schedopt.policies.epoch.closed_system import arrivals, shares, simulate
-from schedopt.policies.epoch.kernels import Arrivals
+from schedopt.policies.epoch.kernels import Arrivals, arrivals, shares, simulate
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers.compiling import compiled
 
 POLICIES = registered("epoch")
 
@@ -31,7 +27,7 @@ def got(instance: Instance, name: str) -> Any:
     return result.objective
 
 
-@tried(150, some_packing())
+@tried(100, some_packing())
 def test_epoch_search_is_exact_and_heuristics_are_no_better(instance: Instance) -> None:
     best = instance.nodes * (fewest(instance) or 0)
     assert got(instance, "paper-search") == best
@@ -51,7 +47,6 @@ def test_epoch_search_is_exact_and_heuristics_are_no_better(instance: Instance) 
         ("fig8", "heuristic-epoch", 3 * 16),
         ("three-wide", "buddy", 16),
         ("fig7", "buddy", None),
-        ("fig8", "buddy", None),
     ],
 )
 def test_epoch_policies_on_examples_of_the_paper(
@@ -67,55 +62,32 @@ def test_epoch_policies_with_more_jobs_than_nodes() -> None:
     assert got(packing([1] * 11, 4, 1), "paper-search") == 12
 
 
-def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
-    slots = [0] * count
-    while kernels.cut(slots, 0, count, nodes, inequity):
-        yield tuple(slots)
-
-
-def test_epoch_cuts_are_complete() -> None:
-    counts = [sum(1 for h in range(1, 129) for _ in cuts(h, 128, k)) for k in range(3)]
-    assert counts == [8, 128, 2144]  # Table 1
-    for nodes, k in product(range(1, 11), range(10)):
-        for h in range(1, nodes + 1):
-            assert list(cuts(h, nodes, k)) == epoch.cuts(h, nodes, k)
-
-
-def test_paper_search_counts_and_refuses_many_jobs() -> None:
-    solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
-    assert solution.tested >= len(solution.epochs)
+def test_paper_search_refuses_many_jobs() -> None:
     with pytest.raises(NotApplicableError, match="at most"):
         POLICIES["paper-search"].run(packing([1] * 500, 4, 1))
 
 
-@pytest.mark.parametrize("name", kernels.CODES)
-@tried(600, seed=st.integers(0, 2**31))
-def test_epoch_kernels_equal_their_definitions(name: str, seed: int) -> None:
+@pytest.mark.parametrize("name", ["buddy-star", "hybrid", "equi-epoch", "heuristic-epoch"])
+@tried(200, seed=st.integers(0, 2**31))
+def test_epoch_heuristics_equal_their_definitions(name: str, seed: int) -> None:
     draw, code = np.random.default_rng(seed), kernels.CODES[name]
     nodes = int(2 ** draw.integers(0, 7))
-    if code not in (kernels.BUDDY, kernels.HYBRID):
-        nodes = int(draw.integers(1, 12 if code == kernels.OPT else 70))
-    jobs, k = int(draw.integers(1, 8 if code == kernels.OPT else 20)), int(draw.integers(0, 5))
+    jobs, k = int(draw.integers(1, 20)), int(draw.integers(0, 5))
     minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
     minima = np.minimum(minima, nodes)
-    as_arrays = kernels.QuantumPlan(*np.zeros((len(kernels.QuantumPlan._fields), jobs), np.int64))
-    as_lists = kernels.QuantumPlan(*([0] * jobs for _ in kernels.QuantumPlan._fields))
-    limits = (nodes, k, kernels.UNLIMITED)
-    tested = compiled(kernels.plan)(code, minima, *limits, as_arrays)
-    assert tested == kernels.plan(code, minima.tolist(), *limits, as_lists)
-    assert [field.tolist() for field in as_arrays] == list(as_lists)
-    assert sorted(as_lists.turn) == list(range(jobs))
-    got = zip(as_lists.first, as_lists.nodes, as_lists.start, as_lists.length, strict=True)
-    expected, count = defined(name, minima.tolist(), nodes, k)
-    assert (dict(enumerate(got)), tested) == (expected, count)
+    made = kernels.QuantumPlan(*([0] * jobs for _ in kernels.QuantumPlan._fields))
+    kernels.plan(code, minima.tolist(), nodes, k, kernels.UNLIMITED, made)
+    assert sorted(made.turn) == list(range(jobs))
+    got = zip(made.first, made.nodes, made.start, made.length, strict=True)
+    assert dict(enumerate(got)) == defined(name, minima.tolist(), nodes, k)
 
 
 def defined(
     name: str, minima: list[int], nodes: int, k: int
-) -> tuple[dict[int, tuple[int | Fraction, ...]], int]:
-    """Return what each job gets, lengths in 1/J of the quantum, and what the search tested."""
+) -> dict[int, tuple[int | Fraction, ...]]:
+    """Return what each job gets, lengths in 1/J of the quantum."""
     shares: dict[int, tuple[int | Fraction, ...]] = {}
-    end, tested = len(minima), 0
+    end = len(minima)
     while end and name in ("buddy-star", "hybrid"):
         size = 1 << end.bit_length() - 1
         pieces = epoch.buddy(minima[end - size : end], nodes)
@@ -126,8 +98,6 @@ def defined(
             break
     if name == "equi-epoch":
         epochs, k = list(epoch.equi(minima, nodes)), 0
-    elif name == "paper-search":
-        epochs, tested = epoch.opt(minima, nodes, k)
     else:
         epochs = list(epoch.heuristic(minima, nodes, k, end))
     done = len(minima) - end
@@ -136,7 +106,7 @@ def defined(
         for i, j in enumerate(members):
             shares[j] = sum(widths[:i]), widths[i], done, len(members)
         done += len(members)
-    return shares, tested
+    return shares
 
 
 def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
@@ -162,12 +132,12 @@ def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
 
 
 @pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("name", kernels.CODES)
-def test_closed_system_equals_a_plain_simulation(name: str, static: bool) -> None:
+def test_closed_system_equals_a_plain_simulation(static: bool) -> None:
     work = arrivals(3, 32, 6, 1.0, 60)
-    responses = plain_system(name, work, static)
-    mean, _ = simulate(name, work, static=static)
-    assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9)
+    for name in kernels.CODES:
+        responses = plain_system(name, work, static)
+        mean, _ = simulate(name, work, static=static)
+        assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9), name
 
 
 def test_epoch_speedup_formulas() -> None:

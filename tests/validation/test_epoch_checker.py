@@ -142,7 +142,7 @@ def test_reprove_epoch_bound_and_no_more(instance: Instance) -> None:
     assume(best is not None)
     model = Partition(instance)
     result = portfolio.solve(model, Limits(threads=1))
-    given = certificate(model, result, Limits(time_limit=600.0))
+    given = certificate(model, result)
     if given is None:
         return
     assert judged(instance, given, result.bound) is None
@@ -174,7 +174,7 @@ def test_reprove_epoch_with_bundles_and_jobs_apart() -> None:
 def test_reprove_rectangles_bound_and_no_more(instance: Instance) -> None:
     model = Rectangles(instance)
     result = portfolio.solve(model, Limits(threads=1))
-    given = certificate(model, result, Limits())
+    given = certificate(model, result)
     assert result.bound is not None
     if given is not None:
         assert judged(instance, given, result.bound, formulation="rectangles") is None
@@ -193,7 +193,7 @@ def test_reprove_rectangles_by_widths_that_drop_out() -> None:
     model = Rectangles(instance)
     result = portfolio.solve(model, Limits(threads=1, time_limit=2.0))
     assert result.bound is not None
-    steps = certificate(model, msgspec.structs.replace(result, bound=0.0), Limits())
+    steps = certificate(model, msgspec.structs.replace(result, bound=0.0))
     assert steps is not None
     least = float(max(sum(model.narrowest), 16))
     assert judged(instance, steps, least, formulation="rectangles") is None

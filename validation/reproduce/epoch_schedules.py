@@ -10,8 +10,7 @@ import numpy as np
 
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Instance, generators
-from schedopt.policies.epoch.closed_system import shares
-from schedopt.policies.epoch.kernels import OPT, overheads
+from schedopt.policies.epoch.kernels import OPT, overheads, shares
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits

@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
-from schedopt.policies.epoch.closed_system import arrivals, simulate
-from schedopt.policies.epoch.kernels import CODES, Arrivals, overheads, speedup
+from schedopt.policies.epoch.kernels import CODES, Arrivals, arrivals, overheads, simulate, speedup
 from schedopt.validation.reproduce.ledger import Values
 
 NAMES = {
