@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from schedopt.formulations.protocol import Side
-from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.constraints import Constraint, check_rules, label
 from schedopt.instances.extras import require
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class WholeModel:
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance; raise `InputError` for a wrong one."""
         began = time.perf_counter()
-        check_added(self.instance, [*self.added, *constraints])
+        check_rules(self.instance, [*self.added, *constraints])
         changed = self.changed
         before = len(self.rules)
         for position, rule in enumerate(constraints, start=before):

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.arithmetic import exact_sum
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import Whole, as_written, exact_sum
 
 Number = float | Fraction
 

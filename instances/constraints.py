@@ -6,7 +6,7 @@ interpret the kinds that they take in their formulations and checkers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -20,9 +20,15 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, join_places, listing, quote, suggestion
+from schedopt.instances.errors import (
+    InputError,
+    check_unique,
+    join_places,
+    listing,
+    quote,
+    suggestion,
+)
 from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
-from schedopt.instances.naming import check_unique
 from schedopt.instances.rows import Choice, Columns, Row
 
 
@@ -251,17 +257,7 @@ class AtLeast(_CountConstraint, frozen=True, tag="at-least"):
             yield f"{count} selected, at least {self.count} asked"
 
 
-class _UseConstraint(Constraint, frozen=True):
-    """A constraint on what jobs use, by the names of the jobs."""
-
-    def jobs_named(self) -> Iterator[tuple[str, str]]:
-        """Yield the jobs that use it."""
-        use: Mapping[str, Any] = getattr(self, "use")  # noqa: B009 - of whole numbers, or of any
-        for job in use:
-            yield f"use.{job}", job
-
-
-class Resource(_UseConstraint, frozen=True, tag="resource"):
+class Resource(Constraint, frozen=True, tag="resource"):
     """Bound a total over each night, such as disk space or a budget.
 
     What tasks hold only while they run is `Seats`.
@@ -302,7 +298,7 @@ class Resource(_UseConstraint, frozen=True, tag="resource"):
                 yield f"{night}{float(used):.12g} of {self.capacity:.12g} used"
 
 
-class Seats(_UseConstraint, frozen=True, tag="seats"):
+class Seats(Constraint, frozen=True, tag="seats"):
     """Bound what running tasks hold at a time, such as seats of a licence.
 
     Attributes
@@ -356,12 +352,7 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
         The largest mean response time, in the file's unit of time.
     """
 
-    example: ClassVar = {
-        "kind": "response-time",
-        "name": "large jobs",
-        "need": 32,
-        "at_most": 60,
-    }
+    example: ClassVar = {"kind": "response-time", "name": "large jobs", "need": 32, "at_most": 60}
 
     need: Annotated[int, msgspec.Meta(ge=1)]
     at_most: Annotated[float, msgspec.Meta(gt=0)]
@@ -376,55 +367,30 @@ def label(constraint: Constraint, position: int) -> str:
     return constraint.name or f"{constraint.kind()}[{position}]"
 
 
-class HasConstraints(Protocol):
-    """An instance with side constraints, jobs and groups."""
+def check_rules(instance: Any, added: Sequence[Constraint] | None = None) -> None:
+    """Check the names of side constraints, and the jobs and groups that they name.
 
-    @property
-    def constraints(self) -> Sequence[Constraint]:
-        """The side constraints that the file holds."""
-
-    @property
-    def index(self) -> Mapping[str, int]:
-        """The position of each job, by name."""
-
-    @property
-    def groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
-        """The positions of each group's jobs, by grouping and group."""
+    With ``added``, those are checked that are added to the constraints of the instance.
+    """
+    check_names([*instance.constraints, *(added or ())])
+    if rules := instance.constraints if added is None else added:
+        check_references(rules, instance.index, instance.groups)
 
 
-def check_rules(instance: HasConstraints) -> None:
-    """Check an instance's side constraints: their names, and the jobs and groups they name."""
-    check_names(instance.constraints)
-    if instance.constraints:
-        check_references(instance.constraints, instance.index, instance.groups)
-
-
-def check_added(instance: HasConstraints, added: Sequence[Constraint]) -> None:
-    """Check side constraints that are added to those of an instance: their names and references."""
-    if added:
-        check_names([*instance.constraints, *added])
-        check_references(added, instance.index, instance.groups)
-
-
-def check_names(constraints: Sequence[Constraint], place: str = "constraints") -> None:
+def check_names(constraints: Sequence[Constraint]) -> None:
     """Raise `InputError` if two constraints would be reported by the same name."""
-    check_unique(
-        [label(constraint, i) for i, constraint in enumerate(constraints)], place, "a name", "name"
-    )
+    labels = [label(constraint, i) for i, constraint in enumerate(constraints)]
+    check_unique(labels, "constraints", "a name", "name")
 
 
 def check_references(
     constraints: Iterable[Constraint],
     jobs: Mapping[str, int],
     groups: Mapping[str, Mapping[str, object]],
-    where: str = "constraints",
 ) -> None:
-    """Raise `InputError` at the first reference to a job or a group that does not exist.
-
-    ``where`` is where the constraints stand, for the message.
-    """
+    """Raise `InputError` at the first reference to a job or a group that does not exist."""
     for i, constraint in enumerate(constraints):
-        place = f"{where}[{i}]"
+        place = f"constraints[{i}]"
         for inner, job in constraint.jobs_named():
             if job not in jobs:
                 expected = f"the name of a job{suggestion(job, jobs)}"

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import gcd, lcm
+from itertools import pairwise
+from math import gcd, isqrt, lcm
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,24 @@ def total(numbers: Iterable[float]) -> Fraction:
     """Return the exact sum of the decimals that numbers stand for."""
     whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
     return Fraction(whole.total, whole.scale)
+
+
+def exact_sum(numbers: Integers) -> int:
+    """Return the sum of integers, without overflow."""
+    if numbers.dtype == object:
+        return sum(numbers.tolist())
+    return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a positive integer in decreasing order."""
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)}, reverse=True)
+
+
+def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
+    """Yield the positions of each group index in increasing order."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(groups + 1)).tolist()
+    positions = order.tolist()
+    return (positions[first:last] for first, last in pairwise(ends))

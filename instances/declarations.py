@@ -11,7 +11,7 @@ import msgspec
 import msgspec.inspect
 from typing_extensions import dataclass_transform
 
-from schedopt.instances.decoding import validation_error
+from schedopt.instances.encoding import validation_error
 from schedopt.instances.errors import InputError, quote
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
         """Yield the jobs that the constraint refers to, as (place in the constraint, name)."""
         for i, job in enumerate(getattr(self, "jobs", None) or ()):
             yield f"jobs[{i}]", job
+        for job in getattr(self, "use", ()):
+            yield f"use.{job}", job
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the groups that the constraint refers to, as (place, grouping, group or None)."""

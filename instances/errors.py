@@ -5,18 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Control characters, which act on a terminal and are never printed."""
-
-MOST_PLACE = 200
-"""Characters of a place in a message."""
-
-MOST_ERRORS = 10
-"""Errors of one file that are told at once."""
+MOST_PLACE = 200  # characters of a place in a message
+MOST_ERRORS = 10  # errors of one file that are shown together
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -183,3 +179,19 @@ def listing(known: Iterable[str], most: int = 12) -> str:
     words = [quote(word) for word in known]
     rest = [f"... {len(words) - most} more"] if len(words) > most else []
     return f" (one of {', '.join(words[:most] + rest)})" if words else ""
+
+
+def pick_name(name: str, known: Collection[str], what: str) -> str:
+    """Return a known name; `InputError` suggests the nearest known name, or lists all."""
+    if name not in known:
+        raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=quote(name))
+    return name
+
+
+def check_unique(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
+    """Raise `InputError` at the first repeated key."""
+    seen: dict[Hashable, int] = {}
+    for i, key in enumerate(keys):
+        if seen.setdefault(key, i) != i:
+            expected = f"{what} of its own: {place}[{seen[key]}] has it already"
+            raise InputError(expected, found=quote(key), place=join_places(f"{place}[{i}]", field))

@@ -13,12 +13,10 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances import packed
-from schedopt.instances.decoding import decode
-from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import InputError, pick_name
 
-ARCHIVE_PREFIX = "archive:"
-"""What stands before a group, or GROUP/NAME, in place of a path."""
+ARCHIVE_PREFIX = "archive:"  # before a group, or GROUP/NAME, in place of a path
+PREFIX = "example:"  # before the name of a bundled instance, in place of a path
 PLACE = "SCHEDOPT_ARCHIVE"
 """The environment variable with the folder of the archive, if that is not beside the packages."""
 
@@ -80,9 +78,6 @@ def members(path: str | Path) -> list[Path] | None:
     return [Path(f"{ARCHIVE_PREFIX}{group}/{name}") for name in names]
 
 
-PREFIX = "example:"  # the prefix of ``example:NAME``, a bundled instance in place of a path
-
-
 @dataclass(frozen=True)
 class Example:
     """A bundled instance: its problem, its name and its file."""
@@ -98,11 +93,7 @@ class Example:
             return TABLES[self.name]
         data = self.path.read_bytes()
         text = gzip.decompress(data) if self.path.suffix == ".gz" else data
-        return decode(text, _Said, file=str(self.path)).description or ""
-
-
-class _Said(msgspec.Struct):
-    description: str | None = None
+        return str(msgspec.json.decode(text).get("description", ""))
 
 
 @cache

@@ -3,22 +3,19 @@
 import gzip
 import importlib
 import os
-import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
-from io import BytesIO, FileIO
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from schedopt.instances import plugins
-from schedopt.instances.decoding import decode
-from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
+from schedopt.instances.encoding import decode, to_json
+from schedopt.instances.errors import InputError, at_place, pick_name, quote
 from schedopt.instances.examples import PREFIX, locate
 from schedopt.instances.protocol import AnyInstance
 
@@ -26,19 +23,14 @@ PROBLEMS = plugins.KnownNames("dssp", "hesrpt", "epoch", "msfq", kind="problems"
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_TABLE = 2**30  # the largest log, or unpacked table, in bytes
-SHORT = 2**16  # bytes of the first read of a file; each further read doubles what there is
-_FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
+MOST_READ = "SCHEDOPT_MOST_MIB"
+"""The environment variable that says how many MiB may be read of a file, unpacked."""
+T = TypeVar("T")
 
 
 class _Head(msgspec.Struct):
     problem: str
-
-
-T = TypeVar("T")
-
-
-class _Logged(msgspec.Struct):
-    log: str | None = None
+    log: Any = None
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
@@ -56,47 +48,23 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     InputError
         If the file cannot be read or is too large.
     """
-    path, most = locate(path), size_limit(most)
-    with _read_error(path):
-        with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
-            data = _read(file, most)
-        if data.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
-                data = _read(packed, most)
-    return data.removeprefix(b"\xef\xbb\xbf")
-
-
-@contextmanager
-def _read_error(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system or of gzip in the block into an `InputError`."""
-    try:
-        yield
-    except InputError as error:
-        error.file = str(path)
-        raise
-    except FileNotFoundError:
-        raise InputError("a file that exists", found="nothing", file=str(path)) from None
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
-    except (OSError, ValueError) as error:
-        raise InputError("a readable file", found=_reason(error), file=str(path)) from None
-
-
-def first_bytes(path: str | Path, most: int = 4096) -> bytes:
-    """Return the first bytes of a file, decompressed; nothing of a pipe, which is read once."""
     path = locate(path)
-    with _read_error(path):
-        if is_stream(path):
-            return b""
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as file:
-            return file.read(most).removeprefix(b"\xef\xbb\xbf")
-
-
-MOST_READ = "SCHEDOPT_MOST_MIB"
-"""The environment variable that says how many MiB may be read of a file, unpacked."""
-_MORE = f"(the environment variable {MOST_READ} can raise the limit)"
+    with at_place(file=path):
+        limit = size_limit(most)
+        try:
+            with path.open("rb") as file:  # once: a pipe cannot be read again
+                data = file.read(limit + 1)
+            if data.startswith(b"\x1f\x8b"):
+                with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+                    data = packed.read(limit + 1)
+        except FileNotFoundError:
+            raise InputError("a file that exists", found="nothing") from None
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise InputError("an intact gzip file", found=str(error)) from None
+        except (OSError, ValueError) as error:
+            raise InputError("a readable file", found=_reason(error)) from None
+        check_size(len(data), most)
+    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def size_limit(most: int) -> int:
@@ -109,29 +77,11 @@ def size_limit(most: int) -> int:
     return int(setting) * 2**20
 
 
-def check_rows(rows: int, each: int) -> None:
-    """Raise `InputError` if a table with rows of ``each`` bytes would be too large in memory."""
-    most = size_limit(MOST_TABLE)
-    if rows * each > most:
-        expected = (
-            f"at most {most // each:,} rows of this width, {most // 2**20} MiB unpacked {_MORE}"
-        )
-        raise InputError(expected, found=f"{rows:,} rows")
-
-
-def _too_large(most: int) -> InputError:
-    return InputError(f"at most {most // 2**20} MiB, unpacked {_MORE}", found="more")
-
-
-def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
-    """Return the contents of an open file; short files are read in one call."""
-    parts, size = [], 0
-    while part := file.read(min(most + 1 - size, max(size, SHORT))):
-        parts.append(part)
-        size += len(part)
-        if size > most:
-            raise _too_large(most)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+def check_size(size: int, most: int) -> None:
+    """Raise `InputError` if an unpacked file is larger than ``most`` or the user's own limit."""
+    if size > (limit := size_limit(most)):
+        more = f"(the environment variable {MOST_READ} can raise the limit)"
+        raise InputError(f"at most {limit // 2**20} MiB, unpacked {more}", found="more")
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -195,9 +145,8 @@ def example(name: str) -> Any:
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text, and read its companion table, if any."""
-    first = _FIRST.match(data)  # most files begin with the problem: then they are decoded once
-    problem = first[1].decode() if first else problem_of(data, file=file)
-    instance = decode(data, instance_type(problem, file=file), file=file)
+    kind: type[AnyInstance] = instance_type(problem_of(data, file=file))
+    instance = decode(data, kind, file=file)
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
@@ -205,32 +154,24 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
         return rest(str(locate(file)))
 
 
-def companion_files(
-    data: bytes, *, file: str | None = None, problem: str | None = None
-) -> tuple[str, ...]:
-    """Return the names of the companion files that the text of an instance refers to.
-
-    ``problem`` is the instance's problem, if the caller knows it.
-    """
-    if not hasattr(instance_type(problem or problem_of(data, file=file)), "read_beside"):
-        return ()
-    log = decode(data, _Logged, file=file).log
-    return () if log is None else (log,)
+def companion_files(data: bytes, *, file: str | None = None) -> tuple[str, ...]:
+    """Return the names of the companion files that the text of an instance refers to."""
+    log = decode(data, _Head, file=file).log
+    return (log,) if isinstance(log, str) else ()
 
 
 def problem_of(data: bytes, *, file: str | None = None) -> str:
     """Return the problem that an instance's JSON text names, which is one of `PROBLEMS`."""
     problem = decode(data, _Head, file=file).problem
-    instance_type(problem, file=file)
-    return problem
+    with at_place("problem", file):
+        return pick_name(problem, PROBLEMS, "a problem")
 
 
-def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]:
+@cache
+def instance_type(problem: str) -> type[Any]:
     """Return the instance record of a problem; its module is imported only now."""
-    if problem not in PROBLEMS:
-        hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
-        raise InputError(f"a problem{hint}", found=quote(problem), place="problem", file=file)
-    return _record(problem)
+    record: type[Any] = importlib.import_module(module_path("instances", problem)).Instance
+    return record
 
 
 def module_path(layer: str, problem: str) -> str:
@@ -238,12 +179,6 @@ def module_path(layer: str, problem: str) -> str:
     if problem in PROBLEMS.own or problem not in PROBLEMS:
         return f"schedopt.{layer}.{problem}"
     return f"{plugins.points('problems')[problem].value}.{layer}"
-
-
-@cache
-def _record(problem: str) -> type[Any]:
-    record: type[Any] = importlib.import_module(module_path("instances", problem)).Instance
-    return record
 
 
 def encode(record: Any, *, indent: int = 0) -> bytes:
@@ -278,56 +213,34 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
 def refuse_overwriting(read: Iterable[str | Path], target: str | Path) -> None:
     """Raise `InputError` if ``target`` is one of the files that are read, by any name or link."""
     for path in read:
-        if _same(locate(path), target):
+        try:
+            same = locate(path).samefile(target)
+        except (OSError, ValueError):  # not there yet, or no path at all
+            continue
+        if same:
             expected = "another file than what is read"
             raise InputError(expected, found=quote(str(path)), file=str(target))
 
 
-def _same(one: Path, other: str | Path) -> bool:
-    """Return True if two paths lead to the same file, whether or not it exists."""
-    try:
-        return os.path.realpath(one) == os.path.realpath(other) or one.samefile(other)
-    except (OSError, ValueError):  # not there, or no path at all
-        return False
-
-
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file completely or not at all; `InputError` if it cannot be written."""
-    with open_replacement(path) as file:
-        file.write(data)
-
-
-@contextmanager
-def open_replacement(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` when the block succeeds.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
     path = Path(path)
     try:
-        if is_stream(path):  # written as it is
-            with path.open("wb") as file:
-                yield file
+        if is_stream(path):
+            path.write_bytes(data)
         else:
-            with _temporary_name(Path(os.path.realpath(path))) as file:  # behind a link, its target
-                yield file
+            _replace(Path(os.path.realpath(path)), data)  # behind a link, its target
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError("a place to write to", found=_reason(error), file=str(path)) from None
 
 
-@contextmanager
-def _temporary_name(path: Path) -> Iterator[BinaryIO]:
+def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".schedopt-{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:
             if path.exists():
                 shutil.copymode(path, temporary)
-            yield file
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -41,18 +41,10 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionNames:
-    """How messages refer to options: as options, as command-line flags or as keyword arguments.
+    """How messages refer to options: as options, as command-line flags or as keyword arguments."""
 
-    Attributes
-    ----------
-    place : callable
-        Returns the place of an option's value by key: ``option start``, or ``--from``.
-    example : callable
-        Returns how to give a value, by key and value: ``--option start=20:00``.
-    """
-
-    place: Callable[[str], str]
-    example: Callable[[str, object], str]
+    place: Callable[[str], str]  # of a value, by key: ``option start``, or ``--from``
+    example: Callable[[str, object], str]  # how to give a value: ``--option start=20:00``
 
 
 AS_OPTIONS = OptionNames("option {}".format, "--option {}={}".format)
@@ -68,16 +60,17 @@ class OptionsWith(dict[str, Option]):
         super().__init__(known)
         self.prefixed = prefixed
 
+    def _of_prefix(self, key: str) -> Option | None:
+        found = (own for p, own in self.prefixed.items() if key.startswith(p) and key != p)
+        return next(found, None)
+
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or self._prefix(key) is not None
+        return super().__contains__(key) or self._of_prefix(str(key)) is not None
 
     def __missing__(self, key: str) -> Option:
-        if (prefix := self._prefix(key)) is None:
+        if (option := self._of_prefix(key)) is None:
             raise KeyError(key)
-        return self.prefixed[prefix]
-
-    def _prefix(self, key: object) -> str | None:
-        return next((p for p in self.prefixed if str(key).startswith(p) and key != p), None)
+        return option
 
 
 ALL = 60  # options that a message names: all there are

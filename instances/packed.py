@@ -1,7 +1,5 @@
 """Zip files of the archive; packing the same files gives the same bytes."""
 
-import hashlib
-import threading
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -9,14 +7,11 @@ from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
-from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import InputError, pick_name
 
-NEVER = (1980, 1, 1, 0, 0, 0)
-"""The time that a zip file gives for each of its files: it has no other meaning."""
-_unpacking = threading.Lock()
+NEVER = (1980, 1, 1, 0, 0, 0)  # the time of each file in a zip file
 
 
 def names(packed: Path) -> list[str]:
@@ -32,17 +27,12 @@ def read(packed: Path, name: str) -> bytes:
         return zipped.read(name)
 
 
+@cache
 def unpack(packed: Path, start: str) -> Path:
-    """Unpack files whose names begin with ``start`` into a temporary folder; return the folder.
-
-    The folder is removed when the process ends.
-    """
-    whole = hashlib.sha256(str(packed.resolve()).encode()).hexdigest()
-    folder = Path(_folder().name) / whole[:8] / packed.stem  # archives may have equal names
-    with _unpacking, _opened(packed) as zipped:
-        for name in zipped.namelist():
-            if name.startswith(start) and not (folder / name).exists():
-                zipped.extract(name, folder)
+    """Unpack files whose names begin with ``start`` into a folder, until the process ends."""
+    folder = Path(mkdtemp(dir=_folder().name))
+    with _opened(packed) as zipped:
+        zipped.extractall(folder, [name for name in zipped.namelist() if name.startswith(start)])
     return folder
 
 

@@ -5,7 +5,7 @@ Entry points are read only when a name is not built in, or when everything is li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +23,14 @@ def points(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points of a kind by name; the first one that Python finds wins."""
     from importlib.metadata import entry_points  # which no start need wait for
 
-    points = entry_points(group=f"schedopt.{kind}")
-    return {point.name: point for point in reversed(tuple(points))}
+    return {point.name: point for point in reversed(tuple(entry_points(group=f"schedopt.{kind}")))}
 
 
 def of(kind: str, problem: str) -> dict[str, EntryPoint]:
     """Return a problem's entry points by short name: ``budget`` for ``dssp.budget``."""
-    named = {name.partition(".")[::2]: point for name, point in points(kind).items()}
-    return {own: point for (row, own), point in named.items() if row == problem}
-
-
-def values(kind: str) -> list[str]:
-    """Return the modules that the entry points of a kind name."""
-    return [point.value for point in points(kind).values()]
+    start = f"{problem}."
+    named = points(kind).items()
+    return {name.removeprefix(start): one for name, one in named if name.startswith(start)}
 
 
 def load(point: EntryPoint) -> Any:
@@ -51,23 +46,17 @@ def load(point: EntryPoint) -> Any:
         ) from error
 
 
-class KnownNames(Sequence[str]):
+class KnownNames(Collection[str]):
     """Built-in names followed by those of plug-ins, which are searched only if needed."""
 
     def __init__(self, *own: str, kind: str) -> None:
         self.own, self._kind = own, kind
 
-    def _all(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.own, *points(self._kind))))
-
     def __contains__(self, name: object) -> bool:
         return name in self.own or name in points(self._kind)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._all()[at]
+        return iter(dict.fromkeys((*self.own, *points(self._kind))))
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(list(iter(self)))

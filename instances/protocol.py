@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import TypeIs
 
-from schedopt.instances.constraints import HasConstraints
-from schedopt.instances.declarations import CheckedRecord, Name
+from schedopt.instances.decimals import split
+from schedopt.instances.declarations import CheckedRecord, Constraint, Name
 from schedopt.instances.encoding import to_json
-from schedopt.instances.naming import Codes, check_unique, groups_of
+from schedopt.instances.errors import check_unique
+
+Codes = tuple[list[str], NDArray[np.intp]]
+"""The groups of a grouping, and which of them each job is of: -1 of none."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +52,7 @@ def _log(instance: Any) -> str:
     return sums.hexdigest()
 
 
-class AnyInstance(HasConstraints, Protocol):
+class AnyInstance(Protocol):
     """The interface of an instance of any problem."""
 
     __struct_config__: ClassVar[msgspec.structs.StructConfig]
@@ -62,55 +65,23 @@ class AnyInstance(HasConstraints, Protocol):
     def description(self) -> str | None:
         """A line on what the instance shows or where it is from."""
 
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """The side constraints that the file holds."""
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """The position of each job, by name."""
+
+    @property
+    def groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """The positions of each group's jobs, by grouping and group."""
+
     def objective_of(self, solution: Any) -> float:
         """Return the objective value of a solution record."""
 
 
-MOST_NAME = 60  # characters
-
-
-class Shown:
-    """Base class of records whose representation is a summary of kind, name and size."""
-
-    __slots__ = ()
-    __struct_fields__: ClassVar[tuple[str, ...]]
-    __struct_config__: ClassVar[msgspec.structs.StructConfig]
-
-    def __repr__(self) -> str:
-        """Return the kind, the name, the numbers, and the lengths of lists."""
-        facts = [
-            f"{value} {key}" if counted else f"{key} {value}"
-            for key, value, counted in self._facts()
-        ]
-        return f"<{self.__struct_config__.tag} {self._name()!r}: {', '.join(facts)}>"
-
-    def _repr_html_(self) -> str:
-        """Return the summary as an HTML table."""
-        name = (str(self.__struct_config__.tag), self._name())
-        return table([name, *((key, value) for key, value, _ in self._facts())])
-
-    def _name(self) -> str:
-        return str(getattr(self, "name", ""))[:MOST_NAME]
-
-    def _facts(self) -> Iterator[tuple[str, str, bool]]:
-        for key in self.__struct_fields__:
-            value = getattr(self, key)
-            if isinstance(value, tuple | list | Mapping):
-                if value:
-                    yield key, f"{len(value):,}", True
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                yield key, f"{value:,.10g}", False
-
-
-def table(facts: Iterable[tuple[str, str]]) -> str:
-    """Return names and values as an HTML table with escaped cells."""
-    rows = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in facts)
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
-
-
-class BaseInstance(
-    Shown, CheckedRecord, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"
-):
+class BaseInstance(CheckedRecord, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
     """Base class of all instance records.
 
     Attributes
@@ -130,6 +101,17 @@ class BaseInstance(
         def jobs(self) -> Any:
             """The jobs, of which each has a name and perhaps groups."""
 
+    def __repr__(self) -> str:
+        """Return the kind, the name, the numbers, and the lengths of lists."""
+        facts = []
+        for key in self.__struct_fields__:
+            value = getattr(self, key)
+            if isinstance(value, tuple | list | Mapping) and value:
+                facts.append(f"{len(value):,} {key}")
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                facts.append(f"{key} {value:,.10g}")
+        return f"<{self.__struct_config__.tag} {self.name[:60]!r}: {', '.join(facts)}>"
+
     @cached_property
     def names(self) -> list[str]:
         """The names of the jobs, in the file's order."""
@@ -146,7 +128,10 @@ class BaseInstance(
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
         """The positions of the jobs of each group, by grouping and group."""
-        return groups_of(self.codes)
+        return {
+            by: dict(zip(names, split(own, len(names)), strict=True))
+            for by, (names, own) in self.codes.items()
+        }
 
     @cached_property
     def codes(self) -> dict[str, Codes]:

@@ -5,16 +5,18 @@ The table is a CSV, JSON lines, a data frame, a mapping of columns or a list of 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
-from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote, suggestion
+from schedopt.instances.encoding import decode
+from schedopt.instances.errors import InputError, at_place, quote, suggestion
 from schedopt.instances.files import read_bytes
+from schedopt.instances.options import is_number
 from schedopt.instances.tables import read_csv
 
 Floats = NDArray[np.float64]
@@ -47,113 +49,77 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
     if isinstance(source, str | Path):
         with at_place(file=source):
             return read_jobs(read_bytes(source), columns, resources)
-    if isinstance(source, bytes):
-        table = _of_text(source)
-    elif isinstance(source, Mapping) or hasattr(source, "columns"):
-        table = source
-    elif isinstance(source, Iterable):
-        table = _of_rows(source, columns)
-    else:
-        raise InputError("a table of ready jobs", found=type(source).__name__)
-    titles = [str(title) for title in getattr(table, "columns", table)]
+    table = _columns_of(source, columns)
     for wanted in (NAME, *columns):
-        if titles.count(wanted) != 1:
-            known = listing(titles) + suggestion(wanted, titles)
-            found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
-            raise InputError(f"one column {quote(wanted)}", found=f"{found}{known}", place="header")
+        if wanted not in table:
+            found = f"{', '.join(table) or 'none'}{suggestion(wanted, table)}"
+            raise InputError(f"a column {quote(wanted)}", found=found, place="header")
     names = list(map(str, table[NAME]))
-    numbers = np.array([_column(table[column], column, names) for column in columns])
-    for column, values in zip(columns, numbers, strict=True):
-        wrong = ~np.isfinite(values) | ((values < 0) & (column in resources))
-        if wrong.any():
-            job = int(wrong.argmax())
-            expected = "a number >= 0" if column in resources else "a number"
-            place = f"job {quote(names[job])}, {column}"
-            raise InputError(expected, found=quote(float(values[job])), place=place)
     if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
+        ((twice, _),) = Counter(names).most_common(1)
         raise InputError("each name once", found=f"{quote(twice)} twice", place="column 'name'")
+    numbers = np.zeros((len(columns), len(names)))
+    for row, column in zip(numbers, columns, strict=True):
+        if len(table[column]) != len(names):
+            found, expected = f"{len(table[column])}", f"{len(names)} cells, as in column {NAME}"
+            raise InputError(expected, found=found, place=column)
+        expected = "a number >= 0" if column in resources else "a number"
+        for j, cell in enumerate(table[column]):
+            number = _number(cell)
+            if number is None or (number < 0 and column in resources):
+                place = f"job {quote(names[j])}, {column}"
+                raise InputError(expected, found=quote(cell), place=place)
+            row[j] = number
     return ReadyJobs(names, numbers)
 
 
-def _of_text(data: bytes) -> Any:
-    """Return the columns of a CSV or of JSON lines."""
-    text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
-    if text.lstrip().startswith("{"):
-        return _of_rows(_lines(text), ())
-    table = read_csv(text.encode())
-    titles = [title if table.titles.count(title) == 1 else "" for title in table.titles]
-    return {title: [row[i] for _, row in table.rows] for i, title in enumerate(titles)}
-
-
-def _lines(text: str) -> Iterable[Mapping[str, object]]:
-    """Yield the rows of JSON lines."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            try:
-                yield msgspec.json.decode(line, type=dict[str, Any])
-            except msgspec.DecodeError as error:
-                expected = "a JSON object on each line"
-                raise InputError(expected, found=str(error), place=f"line {number}") from None
-
-
-def _of_rows(source: Iterable[object], columns: Sequence[str]) -> dict[str, list[object]]:
-    """Return the columns of rows; each column must be in at least one row."""
+def _columns_of(source: Any, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a table by title; each must be in at least one row."""
+    if isinstance(source, bytes) and not source.lstrip().startswith(b"{"):
+        text = read_csv(source)
+        return {title: [row[i] for _, row in text.rows] for title, i in text.positions().items()}
+    if isinstance(source, Mapping) or hasattr(source, "columns"):
+        return {str(title): source[title] for title in getattr(source, "columns", source)}
+    if isinstance(source, bytes):
+        lines, source = source.splitlines(), []
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                with at_place(f"line {number}"):
+                    source.append(decode(line, dict[str, Any]))
     rows = list[Mapping[str, object]]()
-    for i, row in enumerate(source):
+    for i, row in enumerate(source if isinstance(source, Iterable) else [source], 1):
         if not isinstance(row, Mapping) or NAME not in row:
-            raise InputError("an object with a name", found=quote(row), place=f"row {i + 1}")
+            raise InputError("an object with a name", found=quote(row), place=f"row {i}")
         rows.append(row)
     titles = dict.fromkeys(title for row in rows for title in row) or (NAME, *columns)
     return {str(title): [row.get(title) for row in rows] for title in titles}
 
 
-def _column(values: Any, column: str, names: Sequence[str]) -> Floats:
-    """Return a column as floats, with 0 for missing and empty cells."""
-    numbers: Floats
-    try:
-        numbers = np.array(list(map(float, values)) if isinstance(values, list) else values, float)
-    except (TypeError, ValueError, OverflowError):
-        numbers = np.array([_number(v, n, column) for v, n in zip(values, names, strict=False)])
-    if numbers.shape != (len(names),):
-        expected = f"{len(names)} cells, as in column {NAME}"
-        raise InputError(expected, found=str(numbers.size), place=column)
-    missing = [i for i in np.flatnonzero(np.isnan(numbers)) if not isinstance(values[int(i)], str)]
-    numbers[missing] = 0.0
-    return numbers
-
-
-def _number(cell: object, name: str, column: str) -> float:
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+def _number(cell: Any) -> float | None:
+    """Return a finite number, 0 for a missing or an empty cell, None for anything else."""
+    if cell is None or cell == "" or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124
         return 0.0
     try:
-        return float(cell)  # type: ignore[arg-type]
+        return number if isfinite(number := float(cell)) else None
     except (TypeError, ValueError, OverflowError):
-        place = f"job {quote(name)}, {column}"
-        raise InputError("a number", found=quote(cell), place=place) from None
+        return None
 
 
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
     """Return the validated capacity of each resource."""
     if not given:
         raise InputError("at least one resource", found="none", parameter="capacity")
-    amounts = {}
     for name, amount in given.items():
-        if (
-            isinstance(amount, bool)
-            or not isinstance(amount, int | float)
-            or not 0 <= amount < MOST
-        ):
+        if not is_number(amount) or not 0 <= amount < MOST:  # type: ignore[operator]
             expected = f"a number >= 0 and less than {MOST:.6g}"
             raise InputError(expected, found=quote(amount), parameter="capacity", place=name)
-        amounts[str(name)] = float(amount)
-    return amounts
+    return {str(name): float(amount) for name, amount in given.items()}  # type: ignore[arg-type]
 
 
 def order_of(given: Iterable[str]) -> list[str]:
     """Return the validated objectives in order."""
-    names = list(given) if not isinstance(given, str) else [given]
-    if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+    names = [given] if isinstance(given, str) else list(given)
+    if not names or len(set(names)) < len(names):
         raise InputError("at least one column, each once", found=quote(names), parameter="order")
     return names
 

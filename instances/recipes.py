@@ -54,19 +54,9 @@ class Recipe:
     random: bool = True
 
     def __call__(self, seed: int, **options: Any) -> Any:
-        """Return the instance of a seed.
+        """Return the instance of a seed and options; `InputError` if one of them is invalid.
 
-        Parameters
-        ----------
-        seed : int
-            0 or more. The same seed and options give the same instance.
-        **options
-            Options by name; those left out have their defaults.
-
-        Raises
-        ------
-        InputError
-            If an option is unknown or its value is invalid.
+        The same seed and options give the same instance. Options left out have their defaults.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InputError("a whole number, 0 or more", found=quote(seed), parameter="seed")

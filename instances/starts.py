@@ -11,10 +11,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.csv_text import unescape_cell
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.tables import Column, Source, TextTable
+from schedopt.instances.tables import Column, Source, TextTable, unescape_cell
 from schedopt.instances.times import Dates
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")

@@ -1,29 +1,33 @@
-"""Reading of tables (CSV, Parquet, pandas and polars frames) with declared columns.
+r"""Tables: CSV, Parquet, pandas and polars frames with declared columns, and writing of CSV.
 
 Every cell is converted to the text that a person would write, so that all sources have one reader.
-Messages name the line of a CSV or the row of another table. A `Column` declares what a column
-holds.
+Messages name the line of a CSV or the row of another table.
+
+Spreadsheets treat a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, also after
+spaces and in full-width characters. Such a text is written with a leading apostrophe, and so is a
+text that begins with an apostrophe. Control characters are written as codes such as ``\x1b``, and a
+backslash that could be mistaken for such a code as ``\x5c``. Reading reverses both. (Source: OWASP,
+"CSV Injection".)
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from io import BytesIO, StringIO
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from schedopt.instances.errors import InputError, at_place, decode_utf8, quote, raise_all
+from schedopt.instances.errors import ACTING, InputError, at_place, pick_name, quote, raise_all
 from schedopt.instances.extras import require
-from schedopt.instances.files import check_rows, read_bytes
-from schedopt.instances.naming import pick_name
-from schedopt.instances.options import is_number
-from schedopt.instances.times import NUMBER, comma
+from schedopt.instances.files import MOST_TABLE, check_size, read_bytes
+from schedopt.instances.times import comma
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,29 +83,25 @@ class TextRow:
         titles: Mapping[str, str] | None = None,
         errors: list[InputError] | None = None,
     ) -> None:
-        self.place, self._cells, self._at, self._clock = place, cells, at, clock
+        self.place, self.cells, self._at, self._clock = place, cells, at, clock
         self._titles, self.errors = titles or {}, errors
         self.is_wrong = False
 
     def text(self, title: str) -> str:
         """Return the text of a cell."""
-        return self._cells[self._at[title]] if title in self._at else ""
-
-    def cell(self, position: int) -> str:
-        """Return the text of a cell by position, for columns without a declaration."""
-        return self._cells[position]
+        return self.cells[self._at[title]] if title in self._at else ""
 
     def value(self, column: Column) -> Any:
         """Return the parsed value of a cell, None if empty; `InputError` names row and column."""
-        text = self.text(column.name)
+        text, kind = self.text(column.name), column.kind
         if not text and not column.needed:
             return None
         try:
-            if not isinstance(column.kind, str):
-                return column.kind(text)
-            if column.kind in KINDS:
-                return KINDS[column.kind](text, column)
-            return getattr(self._clock, column.kind)(text)
+            if not isinstance(kind, str):
+                return kind(text)
+            if kind in KINDS:
+                return KINDS[kind](text, column)
+            return getattr(self._clock, kind)(text)
         except InputError as error:
             error.found = error.found if text else EMPTY
             self.refuse(error.within(self.where(column.name)))
@@ -114,8 +114,7 @@ class TextRow:
     def wrong(self, title: str, expected: str) -> InputError:
         """Return an error about a cell."""
         text = self.text(title)
-        found = quote(text) if text else EMPTY
-        return InputError(expected, found=found, place=self.where(title))
+        return InputError(expected, found=quote(text) if text else EMPTY, place=self.where(title))
 
     def refuse(self, error: InputError) -> None:
         """Collect an error of this row, or raise it if errors are not collected."""
@@ -127,34 +126,31 @@ class TextRow:
 
 def _text(text: str, column: Column) -> str:
     if not text:
-        raise InputError(f"a {column.name}", found=EMPTY)
+        raise InputError(f"a {column.name}")
     return text
 
 
-def _names(text: str, column: Column) -> tuple[str, ...]:
-    return tuple(map(str.strip, text.split(";")))
-
-
 def _number(text: str, column: Column) -> float:
-    """Return a finite number with a decimal point; Python's other spellings are refused."""
-    value = float(text) if NUMBER.fullmatch(text) else float("nan")
-    if not is_number(value) or (column.least is not None and value < column.least):
+    value = nan
+    with suppress(ValueError):
+        value = float(text)
+    if not isfinite(value) or (column.least is not None and value < column.least):
         words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
-        raise InputError(words + comma(text), found=quote(text) if text else EMPTY)
+        raise InputError(words + comma(text), found=quote(text))
     return value
 
 
 def _whole(text: str, column: Column) -> int:
-    value = float(text) if NUMBER.fullmatch(text) else float("nan")
-    if not (value.is_integer() and (column.least or 0) <= value <= MOST_WHOLE):
-        expected = f"a whole number from {column.least} to {MOST_WHOLE:,}"
-        raise InputError(expected, found=quote(text) if text else EMPTY)
-    return int(value)
+    with suppress(ValueError):
+        value = float(text)
+        if value.is_integer() and (column.least or 0) <= value <= MOST_WHOLE:
+            return int(value)
+    raise InputError(f"a whole number from {column.least} to {MOST_WHOLE:,}", found=quote(text))
 
 
 KINDS: Mapping[str, Callable[[str, Column], Any]] = {
     "text": _text,
-    "names": _names,
+    "names": lambda text, _: tuple(map(str.strip, text.split(";"))),
     "number": _number,
     "whole": _whole,
 }
@@ -173,7 +169,6 @@ class Frame(Protocol):
         """The titles."""
 
 
-CELL = 64  # bytes that a cell of text takes
 Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 
@@ -196,27 +191,31 @@ class TextTable:
         InputError
             If it cannot be read.
         """
-        if not isinstance(source, str | Path):
-            if hasattr(source, "iter_rows"):
-                return _of_rows(source.columns, source.iter_rows())
-            if hasattr(source, "itertuples"):
-                return _of_rows(source.columns, source.itertuples(index=False, name=None))
+        if isinstance(source, str | Path):
+            name = Path(source).name.lower()
+            if name.endswith((".xlsx", ".xls", ".ods")):
+                expected = "a table saved as CSV or Parquet"
+                raise InputError(expected, found="a workbook", file=str(source))
+            data = read_bytes(source)
+            if not name.removesuffix(".gz").endswith(".parquet"):
+                return read_csv(data)
+            source = read_parquet(data)
+        frame: Any = source
+        if hasattr(frame, "iter_rows"):
+            rows = frame.iter_rows()
+        elif hasattr(frame, "itertuples"):
+            rows = frame.itertuples(index=False, name=None)
+        else:
             expected = "a path, or a frame of pandas or polars"
-            raise InputError(expected, found=type(source).__name__)
-        name = Path(source).name.lower()
-        if name.endswith((".xlsx", ".xls", ".ods")):
-            expected = "a table saved as CSV or Parquet"
-            raise InputError(expected, found="a workbook", file=str(source))
-        data = read_bytes(source)
-        if name.removesuffix(".gz").endswith(".parquet"):
-            frame = read_parquet(data, CELL)
-            return _of_rows(frame.columns, frame.iter_rows())
-        return read_csv(data)
+            raise InputError(expected, found=type(frame).__name__)
+        cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, 1)]
+        titles = [str(title).strip() for title in frame.columns]
+        return cls("columns", titles, [row for row in cells if any(row[1])])
 
-    def positions(self, spelled: Callable[[str], str] = str) -> dict[str, int]:
-        """Return the position of each column by its title, normalized by ``spelled``."""
+    def positions(self) -> dict[str, int]:
+        """Return the position of each column by its title."""
         at: dict[str, int] = {}
-        for i, title in enumerate(map(spelled, self.titles)):
+        for i, title in enumerate(self.titles):
             if not title and not any(row[i] for _, row in self.rows):
                 continue  # what a spreadsheet writes after the last column
             if not title:
@@ -266,12 +265,14 @@ class TextTable:
         raise_all(errors)
         return rows
 
+    def frame(self) -> pl.DataFrame:
+        """Return a polars frame of texts; empty cells are null."""
+        require("polars")
+        import polars as pl
 
-def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> TextTable:
-    """Return a table of rows numbered from 1; empty rows are left out."""
-    cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, 1)]
-    named = [str(title).strip() for title in titles]
-    return TextTable("columns", named, [row for row in cells if any(row[1])])
+        at = self.positions()
+        cells = ([row[i] or None for _, row in self.rows] for i in at.values())
+        return pl.DataFrame(dict(zip(at, cells, strict=True)), dict.fromkeys(at, pl.String))
 
 
 def _written(value: object) -> str:
@@ -288,10 +289,15 @@ def _written(value: object) -> str:
     return str(value).strip()
 
 
-def read_csv(data: bytes) -> TextTable:
+_SEPARATOR = re.compile(r"[\r\n]*\"?sep=([,;\t|])\"?[,;\t| ]*\r?\n", re.IGNORECASE)
+"""The first line with which Excel names the delimiter."""
+
+
+def read_csv(data: bytes, *, strip: bool = True) -> TextTable:
     """Read a CSV, with the delimiter that its header or a first line ``sep=;`` implies.
 
-    Text that is not UTF-8 is read as UTF-16 if it has a byte order mark, else as cp1252.
+    Text that is not UTF-8 is read as UTF-16 if it has a byte order mark, else as cp1252. Cells
+    lose spaces at their ends unless ``strip`` is false.
 
     Raises
     ------
@@ -299,129 +305,97 @@ def read_csv(data: bytes) -> TextTable:
         With the line.
     """
     text, encoding = _decoded(data)
-    lines = _lines(text)
-    first, titles = next(lines, (0, []))
-    if not titles:
+    if match := _SEPARATOR.match(text):
+        delimiter, start = match[1], match.end()
+    else:
+        header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").partition("\n")[0])
+        delimiter, start = max(",;\t|", key=header.count), 0
+    before, number = text.count("\n", 0, start), 0
+    reader = csv.reader(StringIO(text[start:], newline=""), delimiter=delimiter, strict=True)
+    rows: list[tuple[str, list[str]]] = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append((f"line {before + number + 1}", cells if strip else row))
+            number = reader.line_num
+    except csv.Error as error:
+        place = f"line {before + reader.line_num}"
+        raise InputError("CSV", found=str(error), place=place) from None
+    if not rows:
         raise InputError("a header with a title for each column")
-    rows = [(f"line {number}", row) for number, row in lines]
+    head, titles = rows.pop(0)
     expected = f"{len(titles)} cells, as in the header"
-    raise_all(
-        [
-            InputError(expected, found=f"{len(row)}", place=place)
-            for place, row in rows
-            if len(row) != len(titles)
-        ]
-    )
-    return TextTable(f"line {first}", titles, rows, _delimiter(text)[0], encoding)
+    wrong = [(place, len(row)) for place, row in rows if len(row) != len(titles)]
+    raise_all([InputError(expected, found=f"{count}", place=place) for place, count in wrong])
+    return TextTable(head, titles, rows, delimiter, encoding)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
     """Return the text and its encoding."""
-    try:
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            return data.decode("utf-16"), "UTF-16"
-        return data.decode("utf-8"), "UTF-8"
-    except UnicodeDecodeError:
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError:
-            text = "\0"
-    return (decode_utf8(data), "") if "\0" in text else (text, "cp1252")
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ("UTF-16",) if is_wide else ("UTF-8", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            text = data.decode(encoding)
+            if "\0" not in text:
+                return text, encoding
+    raise InputError("a table of text in UTF-8", found="bytes that are not")
 
 
-def plain_csv(data: bytes) -> bytes:
-    """Return a CSV with commas as delimiters and line feeds as line ends."""
-    text = StringIO(newline="")
-    rows = (row for _, row in _lines(_decoded(data)[0], strip=False))
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
-
-
-_SEPARATOR = re.compile(r"[\r\n]*\"?sep=([,;\t|])\"?[,;\t| ]*\r?\n", re.IGNORECASE)
-"""The first line with which Excel names the delimiter."""
-
-
-def delimiter_of(header: str) -> str:
-    """Return the delimiter of a CSV: the candidate that its header contains most often."""
-    return max(",;\t|", key=re.sub(r'"[^"]*"', "", header).count)
-
-
-def _delimiter(text: str) -> tuple[str, int]:
-    """Return the delimiter of a CSV, and the length of a first line that only declares it."""
-    if match := _SEPARATOR.match(text):
-        return match[1], match.end()
-    return delimiter_of(text.lstrip("\r\n").split("\n", 1)[0]), 0
-
-
-def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header and each nonblank row with its line number."""
-    delimiter, first = _delimiter(text)
-    reader = csv.reader(io.StringIO(text[first:], newline=""), delimiter=delimiter, strict=True)
-    before = text.count("\n", 0, first)
-    started = 1 + before
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            line = reader.line_num + before
-            raise InputError("CSV", found=str(error), place=f"line {line}") from None
-        if any(cell.strip() for cell in row):
-            yield started, [cell.strip() for cell in row] if strip else row
-        started = reader.line_num + 1 + before
-
-
-def read_frame(data: bytes) -> pl.DataFrame:
-    """Read a CSV of any delimiter into a polars frame of texts; fast for millions of rows."""
-    require("polars")
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    head = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
-    delimiter = delimiter_of(head)
-    try:
-        table = pl.read_csv(
-            BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"
-        )
-        return table.rename({title: title.strip() for title in table.columns})
-    except PolarsError as error:
-        read_csv(data)  # which names the line
-        raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
-
-
-def expect_cells(data: bytes) -> None:
-    """Raise `InputError` at the first row whose number of cells differs from the header's.
-
-    polars itself would fill short rows with empty cells.
-    """
-    text, _ = _decoded(data)
-    if '"' in text:
-        rows = ((line, len(cells)) for line, cells in _lines(text))
-    else:
-        delimiter, lines = _delimiter(text)[0], enumerate(text.split("\n"), 1)
-        rows = ((line, row.count(delimiter) + 1) for line, row in lines if row.strip())
-    _, columns = next(rows, (0, 0))
-    for line, cells in rows:
-        if cells != columns:
-            found = f"{cells}" + ": the line is cut" * (cells < columns)
-            expected = f"{columns} cells, as in the header"
-            raise InputError(expected, found=found, place=f"line {line}")
-
-
-def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
-    """Read a Parquet table; `InputError` if it is damaged or larger than memory allows.
-
-    ``cell`` is the number of bytes that a cell takes in memory.
-    """
+def read_parquet(data: bytes) -> pl.DataFrame:
+    """Read a Parquet table; `InputError` if it is damaged or larger than memory allows."""
     require("polars")
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        columns = len(pl.read_parquet_schema(BytesIO(data)))
-        rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
-        check_rows(rows, max(1, columns) * cell)
-        return pl.read_parquet(BytesIO(data))
+        table = pl.scan_parquet(BytesIO(data))
+        cells = len(table.collect_schema()) * table.select(pl.len()).collect().item()
+        check_size(8 * cells, MOST_TABLE)
+        return table.collect()
     except (PolarsError, PanicException) as error:
         raise InputError("a table in Parquet", found=quote(str(error))) from None
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+_FORMULA = re.compile("[\\s\u200b\u2060\ufeff]*[=+\\-@'\uff1d\uff0b\uff0d\uff20]")
+_CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
+_ESCAPED = re.compile(rf"\\(?:{_CODE})")
+_UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
+
+
+def escape_cell(text: str) -> str:
+    """Return the text of a CSV cell, escaped."""
+    safe = _UNSAFE.sub(_escape_code, text)
+    return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
+
+
+def unescape_cell(cell: str) -> str:
+    """Return the original text of an escaped CSV cell."""
+    plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), cell)
+    return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
+
+
+def _escape_code(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV text with escaped cells; None becomes an empty cell."""
+    text = StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(map(escape_cell, heads))
+    for row in rows:
+        table.writerow(escape_cell(cell) if isinstance(cell, str) else cell for cell in row)
+    return text.getvalue()
+
+
+def change_columns(
+    table: pl.DataFrame, columns: Sequence[str], change: Callable[[str], str]
+) -> pl.DataFrame:
+    """Return a table whose text columns ``columns`` are changed, by `escape_cell` for example."""
+    import polars as pl
+
+    return table.with_columns(pl.col(columns).map_elements(change, return_dtype=pl.String))

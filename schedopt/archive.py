@@ -8,7 +8,7 @@ import msgspec
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances import packed
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, pick_name
 from schedopt.instances.examples import (
     ARCHIVE_PREFIX,
     groups,
@@ -18,7 +18,6 @@ from schedopt.instances.examples import (
     read_result,
 )
 from schedopt.instances.files import decode, load
-from schedopt.instances.naming import pick_name
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import TextTable
 from schedopt.problems import problem as record_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Generic, Literal
 
 import msgspec
@@ -13,7 +14,6 @@ from typing_extensions import TypeVar
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.protocol import table
 from schedopt.solvers.question import LazyQuestion, Question, as_document
 from schedopt.solvers.stopping import Watch
 
@@ -315,7 +315,10 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
         return f"<Result of {self.instance!r}: {self._facts()[1][1]}, {facts}>"
 
     def _repr_html_(self) -> str:
-        return table(self._facts())
+        rows = (
+            f"<tr><th>{escape(key)}</th><td>{escape(value)}</td>" for key, value in self._facts()
+        )
+        return f"<table>{''.join(rows)}</table>"
 
     def _facts(self) -> list[tuple[str, str]]:
         who = self.policy or f"{self.formulation} with {self.solver}"

@@ -13,11 +13,10 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
-from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decoding import convert
-from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_place, listing, quote
-from schedopt.instances.files import instance_type, module_path, parse
+from schedopt.instances.constraints import Constraint, check_rules, label
+from schedopt.instances.encoding import convert, to_json
+from schedopt.instances.errors import InputError, at_place, listing, pick_name, quote
+from schedopt.instances.files import PROBLEMS, module_path, parse
 from schedopt.instances.protocol import identity
 from schedopt.solvers.question import LazyQuestion, as_document
 from schedopt.solvers.result import Details, Document, Outcome, Result
@@ -60,7 +59,7 @@ def check(
     own = list(instance.constraints)
     if constraints is None:
         added = convert(result.constraints, _constraint_types(result.problem), "constraints")
-        check_added(instance, added)
+        check_rules(instance, added)
         together = _rules_to_judge(instance, result, [*own, *added], report)
     else:
         together = [*own, *constraints]
@@ -148,7 +147,7 @@ def _rules_to_judge(
         *instance.constraints,
         *(rule for rule in asked if rule not in instance.constraints),
     ]
-    check_added(structs.replace(instance, constraints=()), together)
+    check_rules(structs.replace(instance, constraints=()), together)
     return together
 
 
@@ -273,7 +272,8 @@ def _as_plain_json(claim: Document) -> Document:
 
 def result_of(document: Document) -> Result[Any]:
     """Decode a document; `InputError` if a part cannot be decoded."""
-    instance_type(document.problem)  # raises if the problem is unknown
+    with at_place("problem"):
+        pick_name(document.problem, PROBLEMS, "a problem")
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     few = {name: getattr(document, name) for name in Details.__struct_fields__}
     return Result(

@@ -17,7 +17,7 @@ from schedopt.formulations.dssp.columns import JobColumns, rows_of
 from schedopt.formulations.dssp.scenarios import Scenarios
 from schedopt.formulations.program import IntegerProgram, ProgramWriter
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.constraints import Constraint, check_rules, label
 from schedopt.instances.decimals import Whole
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights
 from schedopt.instances.errors import InputError
@@ -189,7 +189,7 @@ class SelectionBase:
             kind that does not apply here.
         """
         began = time.perf_counter()
-        check_added(self.instance, [*self.added, *constraints])
+        check_rules(self.instance, [*self.added, *constraints])
         for constraint in constraints:
             position = len(self.instance.constraints) + len(self.added)
             self._state(constraint, label(constraint, position))

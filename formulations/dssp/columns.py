@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.rows import selectable, window_demand
 from schedopt.instances import dssp
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decimals import Whole
+from schedopt.instances.decimals import Whole, split
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError, listing
-from schedopt.instances.naming import split
 from schedopt.instances.rows import Number, Row
 
 Mask = NDArray[np.bool_]

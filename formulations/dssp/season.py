@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.base import SelectionBase
 from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
+from schedopt.instances.decimals import split
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
 from schedopt.instances.dssp.machine_checks import refuse_features
-from schedopt.instances.naming import split
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

@@ -22,7 +22,7 @@ from schedopt.formulations.hesrpt.epochs import (
     smiths_order,
 )
 from schedopt.formulations.hesrpt.replay import planned_allocation
-from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.constraints import Constraint, check_rules, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, require
 from schedopt.instances.hesrpt import (
@@ -309,7 +309,7 @@ class Allocation:
         began = time.perf_counter()
         declared = [c for c in constraints if isinstance(c, Constraint)]
         natives = [c for c in constraints if not isinstance(c, Constraint)]
-        check_added(self.instance, [*self.added, *declared])
+        check_rules(self.instance, [*self.added, *declared])
         for constraint in declared:
             name = label(constraint, len(self.instance.constraints) + len(self.added))
             check_meaning(constraint, name)

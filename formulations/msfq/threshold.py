@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.process import Floats, one_or_all
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import Constraint, ResponseTime, check_added, label
+from schedopt.instances.constraints import Constraint, ResponseTime, check_rules, label
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import ClassTime, Instance, Thresholded
 from schedopt.instances.options import Option, check_options
@@ -134,7 +134,7 @@ class Threshold:
                     place="constraints",
                 )
             taken.append(constraint)
-        check_added(self.instance, [*self.added, *taken])
+        check_rules(self.instance, [*self.added, *taken])
         self.added = (*self.added, *taken)
         return self
 

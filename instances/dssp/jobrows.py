@@ -281,13 +281,13 @@ class JobReader:
         if deadline is not None and deadline <= 0:
             self._leave_out(name, row.place, "their deadline is over when the night starts")
             return None
-        positions = self.columns.positions
-        kept = {of: text for of in self.columns.kept if (text := row.cell(positions[of]))}
+        positions, cells = self.columns.positions, row.cells
+        kept = {of: text for of in self.columns.kept if (text := cells[positions[of]])}
         job = Job(
             name=name,
             reward=reward,
             priority=priority,
-            groups={by: text for by in self.columns.groupings if (text := row.cell(positions[by]))},
+            groups={by: text for by in self.columns.groupings if (text := cells[positions[by]])},
             labels=kept | ({"cloud": "yes"} if value.get("cloud") else {}),
             stages=stages,
             demand=value.get("demand"),

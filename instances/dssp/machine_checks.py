@@ -13,8 +13,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Down, Machine, Steps, in_order
-from schedopt.instances.errors import InputError, at_place, expect, quote
-from schedopt.instances.naming import check_unique, pick_name
+from schedopt.instances.errors import InputError, at_place, check_unique, expect, pick_name, quote
 from schedopt.instances.times import SPELLED
 
 if TYPE_CHECKING:

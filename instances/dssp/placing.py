@@ -10,12 +10,11 @@ from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, FairShare, Seats
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, split
 from schedopt.instances.dssp import answers
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.planned import FORGIVEN, Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.naming import split
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Selected:

@@ -17,9 +17,8 @@ import msgspec
 from schedopt.instances.declarations import Name, NonNegative
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_place, check_unique, pick_name, quote
 from schedopt.instances.files import read, stem
-from schedopt.instances.naming import check_unique, pick_name
 from schedopt.instances.options import complete, number, one_of, text
 
 OPTIONS = {

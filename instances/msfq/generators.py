@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.arithmetic import divisors
+from schedopt.instances.decimals import divisors
 from schedopt.instances.errors import expect
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.instances.msfq.records import Instance, JobClass

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.csv_text import change_columns, escape_cell, unescape_cell
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs
-from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
+from schedopt.instances.tables import (
+    change_columns,
+    escape_cell,
+    read_csv,
+    read_parquet,
+    unescape_cell,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,9 +152,7 @@ def _table(path: Path, data: bytes) -> pl.DataFrame:
     """Read a table without conversions; the columns of a CSV are texts."""
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
-    head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    _check_columns([title.strip().strip('"').strip() for title in head.split(delimiter_of(head))])
-    table = read_frame(data)
+    table = read_csv(data, strip=False).frame()
     return change_columns(table, [key for key in table.columns if key in TEXTS], unescape_cell)
 
 

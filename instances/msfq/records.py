@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
-from schedopt.instances.constraints import ResponseTime, check_names, check_rules
+from schedopt.instances.constraints import ResponseTime, check_rules
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_place, expect, quote
+from schedopt.instances.errors import InputError, at_place, check_unique, expect, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.answers import Answer
@@ -26,7 +26,6 @@ from schedopt.instances.msfq.sizes import (
     Hyperexponential,
     Lognormal,
 )
-from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
 from schedopt.instances.times import Dates
 
@@ -172,7 +171,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         check_unique([job.need for job in self.classes], "classes", "a need", "need")
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
-        check_names(self.constraints)
         if self.log is None:  # the needs of a log are known after reading
             check_rules(self)
 

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from schedopt.instances.declarations import Name, Record
-from schedopt.instances.decoding import decode
-from schedopt.instances.encoding import to_json
+from schedopt.instances.encoding import decode, to_json
 from schedopt.instances.files import read_bytes
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]

@@ -14,7 +14,7 @@ from schedopt import archive as archiving
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
 from schedopt.cli.options import File, Text, Texts, app
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, pick_name
 from schedopt.instances.extras import require
 from schedopt.instances.files import (
     companion_files,
@@ -24,7 +24,6 @@ from schedopt.instances.files import (
     refuse_overwriting,
     write_bytes,
 )
-from schedopt.instances.naming import pick_name
 from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing

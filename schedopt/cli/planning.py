@@ -16,11 +16,11 @@ from schedopt.cli import options as shared
 from schedopt.cli import output as out
 from schedopt.cli.options import File, Files, Text, Texts, app
 from schedopt.cli.solving import write_page
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError, at_place, printable
 from schedopt.instances.files import write_bytes
 from schedopt.instances.options import split
 from schedopt.instances.starts import COLUMNS
+from schedopt.instances.tables import as_csv
 from schedopt.planning.farm import FLAGS, Settings
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.terminal import live, results, show

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypedDict, cast, get_type_hints
 
 from schedopt.instances.decimals import fraction_of
-from schedopt.instances.decoding import convert, decode
 from schedopt.instances.dssp.records import SideConstraint
+from schedopt.instances.encoding import convert, decode
 from schedopt.instances.errors import InputError, quote, suggestion
 from schedopt.instances.files import dump, read_bytes
 from schedopt.instances.options import OptionNames

@@ -18,11 +18,10 @@ from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Count, Name, NonNegative, Record
-from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.naming import pick_name
+from schedopt.instances.encoding import convert
+from schedopt.instances.errors import InputError, at_place, pick_name, quote
 
 Key = tuple[int, int]  # stage and task of a job, counted from 0
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.errors import InputError, at_place
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import InputError, at_place, pick_name
 from schedopt.planning.history import (
     Cancelled,
     Event,

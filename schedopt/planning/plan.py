@@ -15,9 +15,8 @@ from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_place, pick_name, quote
 from schedopt.instances.fair_share import Each
-from schedopt.instances.naming import pick_name
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Source
 from schedopt.planning import cloud

@@ -14,8 +14,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import Clock, dates_of
 from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame_count
-from schedopt.instances.errors import InputError, at_parameter, at_place, quote
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import InputError, at_parameter, at_place, pick_name, quote
 from schedopt.instances.tables import Column, Source, TextRow, TextTable
 from schedopt.instances.times import SPELLED
 from schedopt.planning.farm import Settings

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import import_module
 
-from schedopt.instances import naming  # not its names: a row may be called as one of them
+from schedopt.instances import errors  # not its names: a row may be called as one of them
 from schedopt.instances.files import PROBLEMS, module_path
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
@@ -15,7 +15,7 @@ __all__ = ["Problem", "problem", "problem_of", "problems"]
 def problem(name: str) -> Problem:
     """Return the record of a problem; `InputError` if there is none."""
     record: Problem = import_module(
-        module_path("problems", naming.pick_name(name, PROBLEMS, "a problem"))
+        module_path("problems", errors.pick_name(name, PROBLEMS, "a problem"))
     ).RECORD
     return record
 

@@ -16,9 +16,8 @@ from typing_extensions import TypeVar
 
 from schedopt.formats import percent
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, at_parameter, quote
+from schedopt.instances.errors import InputError, at_parameter, pick_name, quote
 from schedopt.instances.files import module_path
-from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 

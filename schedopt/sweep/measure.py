@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
-from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.constraints import Constraint, check_rules
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.files import decode, encode
@@ -141,7 +141,7 @@ class BenchTask(Task):
         for policies in self.policy_files:
             from_file.load(policies)
         instance, rules = self.source.load(), self.sweep.constraints
-        check_added(instance, rules)
+        check_rules(instance, rules)
         references = References(instance, self.source, self.sweep)
         for run in self.runs:
             policy = references.record.policy(run.policy, rules)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from schedopt.instances.csv_text import as_csv
-from schedopt.instances.encoding import to_builtins, to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes, write_bytes
+from schedopt.instances.tables import as_csv
 
 if TYPE_CHECKING:
     import polars as pl
@@ -196,7 +196,7 @@ def to_frame(rows: Sequence[BenchRow]) -> pl.DataFrame:
         field.name: own.get(field.type, pl.String) for field in structs.fields(BenchRow)
     }
     schema["violations"] = pl.List(pl.String)
-    records = [to_builtins(row) for row in rows]
+    records: list[dict[str, Any]] = msgspec.json.decode(to_json(rows))
     for record in records:  # a column has one type
         record |= {key: to_json(record[key]).decode() for key in AS_JSON}
     return pl.DataFrame(records, schema=schema)

@@ -8,14 +8,17 @@ from typing import Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import first_bytes
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import Source
 from schedopt.problems import Problem, problems
 
-ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".xlsx": "table", ".swf": "log"}
-"""The format of a file by its ending, before .gz; other files are workflows."""
+ENDINGS = {
+    **dict.fromkeys((".csv", ".tsv", ".parquet", ".xlsx"), "table"),
+    ".swf": "log",
+    ".json": "workflow",
+}
+"""The format of a file by its ending, before .gz; a pipe, which has none, is a workflow."""
 
 WORDS = {"table": "table of jobs", "log": "log (.swf)", "workflow": "workflow"}
 
@@ -98,16 +101,17 @@ def _format_of(path: Source, as_jobs: bool) -> str:
     """Return the format of a file; `InputError` if it cannot be read or its format is unknown."""
     if not isinstance(path, str | Path):
         return "table"
-    head = first_bytes(path).lstrip()
+    if not Path(path).exists():
+        raise InputError("a file that exists", found="nothing", file=str(path))
     endings = [ending.lower() for ending in Path(path).suffixes]
     plugged = {f".{name.partition('.')[2]}" for name in plugins.points("converters")}
     if supported := plugged.intersection(endings):
         return supported.pop()
-    kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
-    if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
+    kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), None)
+    if kind is None and endings and not as_jobs:
         expected = (
-            "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf) by "
+            "a table (.csv, .tsv, .parquet), a workflow (.json) or a log (.swf) by "
             "its ending; a log in another format, such as of sacct, needs the option as=jobs"
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
-    return kind
+    return kind or "workflow"

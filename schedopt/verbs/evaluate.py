@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack, overload
 import msgspec
 
 from schedopt import __version__
-from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.constraints import Constraint, check_rules
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import load
@@ -90,7 +90,7 @@ def evaluate(
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
     added = read_rules(constraints, problem_of(what).name, what)
-    check_added(what, added)
+    check_rules(what, added)
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}
     check_options(options or {}, together, ", ".join(each.name for each in chosen))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import inspect
 
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import pick_name
 from schedopt.instances.options import Option
 from schedopt.instances.schema import docstring_of
 from schedopt.problems import Problem, problem, problems

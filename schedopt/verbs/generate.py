@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from schedopt.instances.decoding import strip_comments
+from schedopt.instances.encoding import strip_comments
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import encode, parse

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from schedopt.instances.constraints import Constraint, HasConstraints, check_references
-from schedopt.instances.decoding import strip_comments
+from schedopt.instances.constraints import Constraint, check_references
+from schedopt.instances.encoding import strip_comments
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.examples import examples
 from schedopt.instances.files import decode, expect_instance, parse, read_bytes
@@ -123,7 +123,7 @@ def read_constraints(path: str | Path, problem: str | None = None) -> list[Const
 
 
 def read_rules(
-    constraints: Rules, problem: str, instance: HasConstraints | None = None
+    constraints: Rules, problem: str, instance: AnyInstance | None = None
 ) -> list[Constraint]:
     """Return side constraints that are given as records or as files.
 

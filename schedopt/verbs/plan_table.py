@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.csv_text import as_csv, change_columns, unescape_cell
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.instances.tables import plain_csv, read_parquet
+from schedopt.instances.tables import (
+    as_csv,
+    change_columns,
+    read_csv,
+    read_parquet,
+    unescape_cell,
+)
 from schedopt.problems import problem_of
 from schedopt.problems.summary import FIXED, Plan, schema
 from schedopt.solvers.result import Result
@@ -93,15 +98,14 @@ def read(path: str | Path) -> pl.DataFrame | None:
             table = read_parquet(data)
         else:
             with at_place(file=path):
-                data = plain_csv(data)
-            heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
-            if heads[:4] != [*FIXED[:4]]:
+                text = read_csv(data, strip=False)
+            if text.titles[:4] != [*FIXED[:4]]:
                 return None
-            table = pl.read_csv(BytesIO(data), schema_overrides=schema(heads))
-            texts = [name for name in table.columns if table[name].dtype == pl.String]
-            table = change_columns(table, texts, unescape_cell).rename(
-                {name: unescape_cell(name) for name in table.columns}
-            )
+            table = change_columns(text.frame(), text.titles, unescape_cell)
+            table = table.rename({name: unescape_cell(name) for name in text.titles})
+            types = schema(table.columns)
+            truths = [pl.col(name) == "true" for name in types if types[name] == pl.Boolean]
+            table = table.with_columns(truths).cast(pl.Schema(types))
     except pl.exceptions.PolarsError as error:
         raise InputError("a plan", found=quote(str(error)), file=str(path)) from None
     return table if set(FIXED) <= {*table.columns} else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.files import dump, write_bytes
+from schedopt.instances.tables import as_csv
 from schedopt.planning.carried_out import COLUMNS, CarriedOut, carried_out
 from schedopt.planning.sacct import read_sacct
 from schedopt.verbs.replan import plan_in_hand

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import InputError, pick_name
 
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry

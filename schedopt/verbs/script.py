@@ -62,7 +62,8 @@ class Block(NamedTuple):
 
 def templates() -> dict[str, str]:
     """Return the bundled templates by name, each with its text."""
-    homes = [files("schedopt") / "templates", *map(files, plugins.values("templates"))]
+    more = [files(point.value) for point in plugins.points("templates").values()]
+    homes = [files("schedopt") / "templates", *more]
     listed = [entry for home in reversed(homes) for entry in home.iterdir()]
     listed = [entry for entry in listed if entry.name.endswith(ENDING)]
     texts = {entry.name.removesuffix(ENDING): entry.read_text("utf-8") for entry in listed}

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.instances.arithmetic import divisors
 from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.decimals import divisors
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.widths import steps
 from schedopt.solvers.engine import Certificate

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 
 if TYPE_CHECKING:
     from schedopt.solvers.priced_core.open_part import OpenPart

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.program import SUM_BITS, IntArray, IntegerProgram
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 from schedopt.instances.extras import installed
 from schedopt.solvers.clock import expired
 from schedopt.solvers.priced_core.open_part import OpenPart, open_part, propagate

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.priced_core.search import Note, PricedCoreSearch, ignore
 from schedopt.solvers.result import Limits

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Matrix
 from schedopt.solvers.priced_core.bounds import PricedBound

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram, row_sums
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.mip import MatrixRun, engine_of
 from schedopt.solvers.priced_core.blocks import (

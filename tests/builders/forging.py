@@ -27,7 +27,7 @@ from builders import agree
 from builders.msfq import least
 from schedopt import check, evaluate, generate, load, solve
 from schedopt.instances import constraints as kinds
-from schedopt.instances.decoding import convert
+from schedopt.instances.encoding import convert
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
 from schedopt.instances.protocol import identity

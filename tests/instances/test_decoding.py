@@ -10,7 +10,7 @@ import pytest
 from builders.refusals import changed, place_of, refusal
 
 import schedopt
-from schedopt.instances import decoding, files
+from schedopt.instances import encoding, files
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import identity
@@ -21,7 +21,7 @@ HEAD = '"problem":"dssp","name":"x","processors":2,"deadline":10'
 
 def refused(text: str | bytes, wanted: Any = None) -> InputError:
     data = text.encode() if isinstance(text, str) else text
-    error = refusal(decoding.decode, data, wanted) if wanted else refusal(files.parse, data)
+    error = refusal(encoding.decode, data, wanted) if wanted else refusal(files.parse, data)
     assert str(error).isprintable()
     return error
 

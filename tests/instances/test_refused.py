@@ -25,8 +25,8 @@ from pytest import mark, raises
 from schedopt.formulations.constraints import Constraint
 from schedopt.instances import files, schema
 from schedopt.instances.constraints import AtMost, FairShare, Forbid, Seats
-from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.encoding import convert
 from schedopt.instances.epoch import Job as Minimum
 from schedopt.instances.errors import FormatError, InputError
 from schedopt.instances.examples import examples

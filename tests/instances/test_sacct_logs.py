@@ -164,9 +164,9 @@ def test_convert_sacct_reads_resources_and_memory(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (NOW.splitlines()[0], "line 2: found nothing: the table has no rows"),
-        (NOW.replace("|8|8|", "|8|"), "line 2: found 10: the line is cut; expected 11 cells"),
+        (NOW.replace("|8|8|", "|8|"), "line 2: found 10; expected 11 cells"),
         (NOW.replace("RUNNING", "RUNNING|9"), "line 2: found 12; expected 11 cells"),
-        (NOW[:-20], "line 4: found 8: the line is cut"),
+        (NOW[:-20], "line 4: found 8; expected 11 cells"),
         (NOW.replace("RUNNING", "WALKING"), "line 2, column 'State': found 'WALKING'"),
         (NOW.replace("Submit", "Submitted"), "a column 'submit', or option submit=TITLE"),
         (NOW.replace("User", "ReqTRES"), "line 2, column 'ReqTRES': found 'ada'"),

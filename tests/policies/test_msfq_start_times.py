@@ -14,10 +14,10 @@ from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Start
+from schedopt.instances.tables import as_csv
 from schedopt.instances.times import Dates
 from schedopt.policies.msfq.logs import start_check, start_times
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log

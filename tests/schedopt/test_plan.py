@@ -144,7 +144,7 @@ def test_plan_table_is_read_back_and_plotted(farm: Instance, tmp_path: Path) -> 
     (tmp_path / "other.csv").write_text("job,run\na,true\n")
     assert read(tmp_path / "other.csv") is None
     (tmp_path / "broken.csv").write_text(f"{','.join(COLUMNS)}\na,perhaps,,1,fx,,,,\n")
-    assert "a plan" in str(refusal(plot, tmp_path / "broken.csv"))
+    assert "10 cells" in str(refusal(plot, tmp_path / "broken.csv"))
 
 
 def season(seed: int, nights: int = 3) -> Instance:

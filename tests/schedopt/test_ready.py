@@ -60,13 +60,13 @@ def test_ready_refuses_repeated_names_in_large_tables() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name,cores\na,1\n", "found none (one of 'name', 'cores'); expected one column 'p'"),
-        ("name,p,cores\na,1,-2\n", "job 'a', cores: found -2.0; expected a number >= 0"),
+        ("name,cores\na,1\n", "header: found name, cores; expected a column 'p'"),
+        ("name,p,cores\na,1,-2\n", "job 'a', cores: found '-2'; expected a number >= 0"),
         ("name,p,cores\na,1,two\n", "job 'a', cores: found 'two'; expected a number"),
         ("name,p,cores\na,1,2\na,1,2\n", "column 'name': found 'a' twice; expected each name once"),
-        ("name,p,cores\na,1,nan\n", "job 'a', cores: found nan; expected a number >= 0"),
+        ("name,p,cores\na,1,nan\n", "job 'a', cores: found 'nan'; expected a number >= 0"),
         ("name,p,cores\na,1\n", "line 2: found 2; expected 3 cells, as in the header"),
-        ('{"name": "a", "p": 1}\n', "found none (one of 'name', 'p'); expected one column 'cores'"),
+        ('{"name": "a", "p": 1}\n', "header: found name, p; expected a column 'cores'"),
         ('{"name": "a", "p": 1,\n', "line 1"),
     ],
 )

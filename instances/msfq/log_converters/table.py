@@ -16,15 +16,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_place, pick_name, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters import sacct
 from schedopt.instances.msfq.log_converters.cleaning import RawLog, set_releases
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of, read_numbers
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
-from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Option, one_of, text
-from schedopt.instances.tables import expect_cells, read_frame
+from schedopt.instances.tables import read_csv
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,8 +121,7 @@ def read(
 ) -> RawLog:
     """Read a table; ``columns`` are titles by role, ``timezone`` is for dates without an offset."""
     data = read_bytes(path, MOST_TABLE)
-    expect_cells(data)
-    table, repeated, again = _without_repeated_rows(read_frame(data))
+    table, repeated, again = _without_repeated_rows(read_csv(data).frame())
     titles = _titles_of(table, ROLES, columns)
     missing = {"submit", "need", "run"} - titles.keys()
     if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
@@ -16,6 +15,7 @@ from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
+from schedopt.instances.tables import as_csv
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import FILLS, Order, prepare
 from schedopt.policies.registry import NotApplicableError, Policy, register

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.naming import pick_name
+from schedopt.instances.errors import pick_name
 from schedopt.solvers import portfolio
 from schedopt.solvers.result import Result
 

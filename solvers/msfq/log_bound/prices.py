@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
-from schedopt.instances.arithmetic import exact_sum
+from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.kernels import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
