@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decimals import Floats, Whole
 from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
@@ -142,24 +139,3 @@ class FormulationType(Protocol):
 
     def __call__(self, instance: Any, **options: Any) -> Formulation:
         """Build the formulation of an instance."""
-
-
-class Knapsack(NamedTuple):
-    """A 0-1 knapsack over n jobs of the instance.
-
-    Attributes
-    ----------
-    rewards : ndarray of float, shape (n,)
-        The reward of each job.
-    demands : Whole, shape (n,)
-        The demand of each job, exactly.
-    room : int
-        The largest total demand that fits, in the unit of ``demands``.
-    positions : ndarray of int, shape (n,)
-        The positions of the jobs in the instance.
-    """
-
-    rewards: Floats
-    demands: Whole
-    room: int
-    positions: NDArray[np.intp]

@@ -51,9 +51,6 @@ class Limits:
         The random seed.
     watch : callable, optional
         Called with the progress of the search; see `solvers.stopping.Watch`.
-    many : bool
-        Whether many models are solved in this process, so that loading compiled code pays off for
-        small models too.
     """
 
     time_limit: float | None = None
@@ -61,7 +58,6 @@ class Limits:
     threads: int | None = None
     seed: int = 0
     watch: Watch | None = None
-    many: bool = False
 
 
 def threads(limits: Limits) -> int:

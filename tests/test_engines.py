@@ -36,7 +36,7 @@ def test_doctor_finds_every_engine_well() -> None:
     findings = {finding.name: finding for finding in doctor()}
     assert False not in [finding.ok for finding in findings.values()]
     tried = {name.split(" ")[1] for name in findings if name.startswith("engine ")}
-    assert tried >= {"knapsack", "highs", "scip", "cp-sat", "model"}
+    assert tried >= {"priced-core", "highs", "scip", "cp-sat", "model"}
 
 
 def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:

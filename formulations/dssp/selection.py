@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.base import SelectionBase
 from schedopt.formulations.dssp.rows import Row, window_rows
 from schedopt.formulations.dssp.scenarios import Scenarios
-from schedopt.formulations.protocol import Knapsack, Value
+from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, refuse_nights, selected
 from schedopt.instances.dssp.scenarios import AT_RISK, at_risk
@@ -178,25 +178,6 @@ class Selection(SelectionBase):
             if len(program.violated_rows(program.point(self.chosen_columns(solution)))):
                 return None
         return self.sample.value(self._mask(solution))
-
-    @property
-    def single_capacity(self) -> bool:
-        """Whether equation 2 is the only row: no job has its own release, deadline or machine."""
-        night = self.instance
-        if night.features:
-            return False
-        return not night.windowed or (len(self.capacity) == 1 and bool(night.due[self.open].all()))
-
-    def plain(self) -> Knapsack | None:
-        """Return the selection as a 0-1 knapsack; None if it has more than equations 1 and 2."""
-        if self.side_rows or self.changed or self.sample or not self.single_capacity:
-            return None
-        night, positions = self.instance, np.flatnonzero(self.open)
-        demands = night.planned.demands
-        room = demands.down(night.room(self.fill))
-        if positions.size == self.width:
-            return Knapsack(night.rewards, demands, room, positions)
-        return Knapsack(night.rewards[positions], demands.take(positions), room, positions)
 
     def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""

@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.rows import selectable, window_rows
+from schedopt.formulations.dssp.rows import Row, selectable, window_rows
+from schedopt.instances.decimals import Whole
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.registry import (
@@ -25,6 +26,7 @@ from schedopt.policies.registry import (
     single_night,
 )
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
+from schedopt.solvers.result import Limits
 
 MEMORY: Final = 1 << 30
 """Bytes that the table of decisions may take."""
@@ -331,23 +333,25 @@ def fptas(items: Items, epsilon: float = 0.1) -> Mask:
 
 @selector(
     "core",
-    source="Pisinger, Operations Research 45, 1997 (minknap); Dantzig, Operations Research 5, 1957",
-    summary="exact: dynamic programming outwards from the break item, with bounds",
+    source="Pisinger, Operations Research 45, 1997 (the core); docs/problems/dssp.md",
+    summary="exact: prices of the capacity, and a search over the jobs that they leave open",
 )
 def core(items: Items) -> Mask:
-    """Return an optimal selection by the knapsack solver `Core`, run until optimality is proven.
+    """Return an optimal selection by the search of the engine `priced-core`.
 
     Raises
     ------
     NotApplicableError
-        If the search exceeds its memory limit.
+        If optimality is not proven.
     """
-    from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
+    from schedopt.formulations.dssp.base import integer_program
+    from schedopt.solvers.priced_core.search import PricedCoreSearch
 
-    search = Core(items.rewards, items.weights, items.room)
-    try:
-        while not search.advance(60.0):
-            pass
-    except CoreMemoryError as error:
-        raise NotApplicableError(f"core cannot prove an optimum here: {error}") from error
-    return search.chosen()
+    count = items.rewards.size
+    row = Row("capacity", range(count), Whole.of(items.weights), upper=items.room)
+    names, open_ = list(map(str, range(count))), np.ones(count, dtype=np.bool_)
+    program = integer_program(names, items.rewards, open_, [("", row)])
+    search = PricedCoreSearch(program.with_count(), Limits(threads=1)).run()
+    if search.x is None or not search.proven:
+        raise NotApplicableError("core cannot prove an optimum here")
+    return np.asarray(search.x == 1)

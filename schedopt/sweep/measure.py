@@ -206,7 +206,6 @@ class References:
                 threads=1,
                 seed=self._sweep.seeds[0],
                 options=question.options,
-                many=True,
             )
             return expect_whole(result)
         except InputError:

@@ -64,7 +64,6 @@ def solve(
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
-    many: bool = False,
     start: Any | None = None,
 ) -> Result[S]:
     """Find the optimum of an instance or of a formulation, and check it.
@@ -105,9 +104,6 @@ def solve(
         Whether to solve again by another engine. If the two disagree, nothing is optimal.
     explain : bool
         Whether to explain why jobs are left out and what side constraints cost, by further solves.
-    many : bool
-        Whether many models are solved in this process, so that loading compiled engines, which
-        takes a second, pays off for small models too.
     start : solution record, optional
         A feasible solution to start from, such as the ``solution`` of a result.
 
@@ -126,7 +122,7 @@ def solve(
     if isinstance(what, str | Path):
         what = load(what)  # does not count to the time limit
     with stoppable(), stoppable_by(stop, watch) as request:
-        limits = Limits(time_limit, gap, threads, seed, request.watch, many)
+        limits = Limits(time_limit, gap, threads, seed, request.watch)
         clock = _Clock(limits, confirm + certificate + explain)
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}

@@ -123,8 +123,6 @@ class PricedCoreSearch:
         The time limit, the requested gap, threads and seed.
     x : ndarray of int, optional
         A warm start; it is used if it is feasible.
-    bound : int, optional
-        A known upper bound, in units.
     params : PricedCoreParams
     note : callable
         Called with the reward of the incumbent and the bound when one of them may have changed.
@@ -152,7 +150,6 @@ class PricedCoreSearch:
         limits: Limits | None = None,
         *,
         x: IntArray | None = None,
-        bound: int | None = None,
         params: PricedCoreParams = DEFAULTS,
         note: Note = ignore,
     ) -> None:
@@ -164,7 +161,7 @@ class PricedCoreSearch:
         self.step = gcd(*program.rewards.tolist()) or 1
         self.x: IntArray | None = None
         self.value = -exact_sum(np.abs(program.rewards) * program.high) - self.step
-        self.bound = bound
+        self.bound: int | None = None
         self.proven = self.interrupted = False
         self.found_by = self.proved_by = ""
         self.price: PricedBound | None = None

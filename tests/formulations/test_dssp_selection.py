@@ -14,7 +14,6 @@ from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.solvers.dssp.selection import KnapsackEngine
 from schedopt.verbs.solve import solve
 
 
@@ -113,20 +112,11 @@ def test_constraints_are_validated_when_they_are_added() -> None:
         selection.add(Require(jobs=("j0",), name="no"))
 
 
-def test_knapsack_is_the_default_without_side_constraints_and_only_then() -> None:
-    few = night([(5, 5), (4, 5), (3, 5)])
-    assert solve(few).solver == "priced-core", "a few jobs need no compiled code"
-    many = night([(5 + i % 7, 5 + i % 3) for i in range(KnapsackEngine.few_jobs + 1)], capacity=40)
-    assert solve(many).solver == "knapsack"
-    ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
-    assert solve(ruled).solver == "priced-core"
-    assert "no side constraints" in str(refusal(solve, ruled, solver="knapsack"))
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("core", "knapsack"),
+        ("core", "priced-core"),
+        ("knapsack", "priced-core"),
         ("shares", "priced-core"),
         ("columns", "priced-core"),
         ("crossing", "priced-core"),

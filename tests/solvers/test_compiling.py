@@ -183,7 +183,6 @@ night = Instance(name="small", processors=20, deadline=25.0, jobs=tuple(jobs))
 assert 300 < len(night.tasks.lengths) <= 500
 cap = schedopt.FairShare(by="team", at_most={"team 0": 0.2, "team 1": 0.3})
 assert schedopt.solve(night).solution_status == "optimal"
-assert schedopt.solve(night, solver="core").solution_status == "optimal"
 assert schedopt.solve(night, constraints=[cap]).solution_status == "optimal"
 assert schedopt.solve(night, formulation="schedule", time_limit=2).objective > 0
 for name in registered("dssp"):

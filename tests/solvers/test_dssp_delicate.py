@@ -19,7 +19,6 @@ from schedopt.solvers.priced_core.search import PricedCoreSearch
 from schedopt.solvers.result import Limits, Result
 from schedopt.validation.documents import check
 from schedopt.verbs.evaluate import evaluate
-from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
 Jobs = list[tuple[float, float, str]]
@@ -97,13 +96,6 @@ def test_row_bound_far_below_its_coefficients_is_infeasible_and_does_not_overflo
     rule = FairShare(by="team", of="selected", at_most=share, past={"a": 18.24, "b": 18.251})
     result = solve(night(2, [(0, 0.0005, "c"), (0, 7e-06, "b")], rule))
     assert (result.termination, result.conflict) == ("infeasible", ("fair-share[0]",))
-
-
-def test_season_with_rewards_in_proportion_to_size_fills_the_machine() -> None:
-    season = generate("dssp", seed=1, options={"nights": 8, "processors": 4500, "reward": "size"})
-    result = solve(season)
-    assert (result.solver, result.solution_status) == ("knapsack", "optimal")
-    assert result.objective == season.capacity()
 
 
 def test_selection_ignores_an_unproven_infeasible_status(monkeypatch: pytest.MonkeyPatch) -> None:

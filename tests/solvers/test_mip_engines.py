@@ -44,7 +44,7 @@ def test_mip_with_a_seed_is_reproducible() -> None:
 
 
 def test_mip_returns_at_least_its_hint(hard: Instance) -> None:
-    heuristic = solve(hard, solver="core", time_limit=0.2)
+    heuristic = solve(hard, time_limit=0.2)
     selection = Selection(hard)
     index = hard.index
     hint = selection.selected([index[name] for name in heuristic.solution.selected])

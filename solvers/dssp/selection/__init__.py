@@ -1,4 +1,4 @@
-"""Engines of selections: a search for knapsacks, the priced core, and MIP solvers."""
+"""Engines of selections and seasons: the priced core, branch and bound, and MIP solvers."""
 
 from __future__ import annotations
 
@@ -34,43 +34,15 @@ class ScenarioEngine(Engine["Selection"]):
         return solve(model, task)
 
 
-class KnapsackEngine(Engine["Selection"]):
-    """Search over the core of the 0-1 knapsack, for selections without side constraints."""
-
-    few_jobs = 24  # branch and bound solves so many before compiled code is loaded
-    name = "knapsack"
-    description = (
-        f"no side constraints and no windows of jobs; by default from {few_jobs + 1} jobs on"
-    )
-    proves = _EXACT
-    certificate = "tree"
-    confirmed_by = "highs"
-    old_names = ("core",)
-
-    def accepts(self, model: Selection) -> bool:
-        """Return True for a selection that is a plain knapsack."""
-        return not model.ordered and model.plain() is not None
-
-    def worth_trying(self, model: Selection, limits: Limits) -> bool:
-        """Return True if compiled code pays off: for many jobs, or if many models follow."""
-        return limits.many or len(model.instance.jobs) > self.few_jobs
-
-    def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
-        """Solve the knapsack by a search over its core."""
-        from schedopt.solvers.dssp.selection.knapsack.search import solve
-
-        return solve(model, task)
-
-
 class PricedCoreEngine(Engine):
-    """Search over a core at row prices, for selections and seasons with side constraints."""
+    """Search over a core at row prices."""
 
     name = "priced-core"
     description = "any declared side constraints, also several objectives"
     proves = f"{_EXACT}; of several objectives for each of them"
     certificate = "tree, for the first objective"
     confirmed_by = "highs"
-    old_names = ("shares", "columns", "crossing")
+    old_names = ("knapsack", "core", "shares", "columns", "crossing")
 
     def accepts(self, model: Selection | Season) -> bool:
         """Return True for an unchanged model with certain run times."""
@@ -164,5 +136,5 @@ PROGRAM_ENGINES = (
     DeclaredSelection(),
 )
 """The engines of seasons."""
-ENGINES = (ScenarioEngine(), KnapsackEngine(), *PROGRAM_ENGINES)
+ENGINES = (ScenarioEngine(), *PROGRAM_ENGINES)
 """The engines of selections, in the order in which they are tried."""

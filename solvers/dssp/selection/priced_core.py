@@ -62,14 +62,11 @@ def _solve(
     """Return the result of a search, with a smallest conflict if it is infeasible."""
     run = Run(task.limits)
     program = model.integer_program()
-    bound = None
-    if isinstance(task.bound, Fraction):
-        bound = (task.bound * program.scale).__floor__()
+    if program.n_rows == 1:  # the count makes bounds tight if rewards grow with demands
+        program = program.with_count()
     search = PricedCoreSearch(
         program,
         remaining_limits(task.limits, run.began),
-        x=_start(model, task, program),
-        bound=bound,
         note=_progress_recorder(run),
     )
     solve_(search)
@@ -81,19 +78,12 @@ def _solve(
     return conclude(
         model,
         run,
-        outcome_of(search, program.scale, termination(search), engine=task.name),
+        _outcome(search, program.scale, _termination(search), engine=task.name),
         solver=task.name,
         version=version,
         options={"threads": task.limits.threads},
         holds=conflict_oracle(program, list(model.side_constraints()), task.limits, run.began),
     )
-
-
-def _start(model: Selection | Season, task: EngineTask, program: IntegerProgram) -> IntArray | None:
-    """Return the incumbent of an earlier engine."""
-    if task.incumbent is None:
-        return None
-    return program.point(model.chosen_columns(task.incumbent))
 
 
 def _heuristic(
@@ -115,24 +105,24 @@ def _progress_recorder(run: Run) -> Note:
     return note
 
 
-def outcome_of(
+def _outcome(
     search: PricedCoreSearch,
     scale: Fraction,
     stopped: Termination,
-    message: str = "",
     *,
     engine: str,
 ) -> ProgramOutcome:
     """Return the outcome of a search in rewards; a proof is credited to ``engine``."""
+    message = ""
     if stopped == "completed":
-        message = message or "not proven: remaining solutions differ by less than the tolerances"
+        message = "not proven: remaining solutions differ by less than the tolerances"
     best = None if search.x is None else search.x.astype(np.int8)
     bound = None if search.bound is None else Fraction(search.bound) / scale
     proved_by = engine if search.proven else None
     return ProgramOutcome(stopped, best, bound, search.proven, message, proved_by=proved_by)
 
 
-def termination(search: PricedCoreSearch) -> Termination:
+def _termination(search: PricedCoreSearch) -> Termination:
     """Return why a search stopped."""
     if search.proven:
         return "infeasible" if search.x is None else "optimal"

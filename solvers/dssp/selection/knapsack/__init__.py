@@ -1,5 +1,1 @@
-"""An exact engine for the plain 0-1 knapsack: a core algorithm, in compiled steps.
-
-`search` has the algorithm (`Core`) and the engine that the table of selections names, `kernels` the
-compiled enumeration, `items` the jobs that are worth a decision, `bounds` what rules out the rest.
-"""
+"""Knapsacks as selectors see them; `items` has the jobs that are worth a decision."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, inf
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from schedopt.instances.decimals import LARGEST, Whole, as_written
+from schedopt.instances.decimals import Whole, as_written
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -22,9 +19,9 @@ class Items:
     """The jobs that fit alone and have a positive reward and a positive demand.
 
     Demands are integers in a common unit. They are exact if the room is less than 2^53 units.
-    Otherwise the unit is about 2^-52 of the room, and demands are rounded, by default up: every set
-    that fits here fits exactly, and a set that fits exactly may be missed only if it leaves less
-    than a unit for each of its items.
+    Otherwise the unit is about 2^-52 of the room, and demands are rounded up: every set that fits
+    here fits exactly, and a set that fits exactly may be missed only if it leaves less than a unit
+    for each of its items.
     """
 
     rewards: Floats  # more than 0, (n,)
@@ -37,21 +34,8 @@ class Items:
     exact: bool  # whether no number was rounded
 
     @classmethod
-    def of(
-        cls, rewards: Floats, demands: Floats, room: float, known: Sequence[NumberSummary] = ()
-    ) -> Items:
-        """Return the items of jobs with these rewards and demands, which are decimals.
-
-        ``known`` are summaries of rewards and demands, if they were computed before.
-        """
-        worth, asked = known or (summarize(rewards), summarize(demands))
-        if asked.total is not None:  # the unit is 1
-            limit = float(min(floor(room), 2 * asked.total))
-            if worth.least > 0 < asked.least and asked.most <= limit:  # all jobs are items
-                everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
-                with np.errstate(over="ignore", under="ignore"):
-                    ratios = rewards / demands
-                return cls(rewards, demands, limit, ratios, everyone, none, exact=True)
+    def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
+        """Return the items of jobs with these rewards and demands, which are decimals."""
         whole = Whole.of(demands)
         return cls.of_whole(rewards, whole, whole.down(as_written(room)))
 
@@ -62,13 +46,10 @@ class Items:
         demands: Whole,
         room: int,
         eligible: Mask | None = None,
-        *,
-        generous: bool = False,
     ) -> Items:
         """Return the items among the eligible jobs, by default all.
 
-        Demands and room are in one unit. If numbers must be rounded and ``generous`` is set, every
-        set that fits exactly fits after rounding.
+        Demands and room are in one unit.
         """
         numbers = demands.numbers
         worth = rewards > 0 if eligible is None else (rewards > 0) & eligible
@@ -76,7 +57,7 @@ class Items:
         positions = np.flatnonzero(worth & ~none & fitting)
         gain = rewards[positions]
         asked = demands.take(positions)
-        weights, limit, exact = in_doubles(asked, room, generous=generous)
+        weights, limit, exact = _in_doubles(asked, room)
         with np.errstate(over="ignore", under="ignore"):
             ratios = gain / asked.floats
         return cls(
@@ -118,11 +99,10 @@ class Items:
         return mask
 
 
-def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
+def _in_doubles(demands: Whole, room: int) -> tuple[Floats, float, bool]:
     """Return demands and room as integer doubles below 2^53, and whether they are exact.
 
-    If ``generous``, every set that fits exactly fits after rounding. Otherwise every set that fits
-    after rounding fits exactly.
+    Every set that fits after rounding fits exactly.
     """
     numbers = demands.numbers
     # A room of more than twice the total demand would make the unit larger without need.
@@ -131,47 +111,4 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     if unit == 1:
         whole = demands.floats if demands.scale == 1 else numbers.astype(np.float64)
         return whole, float(room), True
-    if not generous:
-        return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
-    weights = numbers // unit
-    light = (weights == 0) & (numbers > 0)  # these weigh 1, and the room grows by as much
-    least = np.where(light, 1, weights).astype(np.float64)
-    return least, float(-(-room // unit) + int(light.sum())), False
-
-
-class NumberSummary(NamedTuple):
-    """Least, most and total of some numbers; without numbers, the least is infinite."""
-
-    least: float
-    most: float
-    total: int | None  # exact; None if a number is not an integer or the total is too large
-
-
-def summarize(numbers: Floats) -> NumberSummary:
-    """Return the summary of some numbers."""
-    if not numbers.size:
-        return NumberSummary(inf, 0.0, 0)
-    least, most, total = float(numbers.min()), float(numbers.max()), float(numbers.sum())
-    whole = least >= 0 and total < LARGEST and np.array_equal(numbers, np.floor(numbers))
-    return NumberSummary(least, most, int(total) if whole else None)
-
-
-def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
-    """Return an array and its summary; raise `ValueError` for negative or infinite numbers."""
-    array = np.ascontiguousarray(numbers, dtype=np.float64)
-    summary = summarize(array) if array.ndim == 1 else None
-    if summary is None or not (summary.least >= 0 and summary.most < inf):
-        raise ValueError(f"{name} must be a row of finite numbers that are not negative")
-    return array, summary
-
-
-def divisor(numbers: Floats) -> float:
-    """Return the greatest common divisor of integers, or 1 if one of them is above 2^53."""
-    if numbers.max(initial=0.0) > 2.0**53:
-        return 1.0
-    few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
-    if few > 1:  # quotients of integers below 2^53 are integers only if they are exact
-        parts = numbers / float(few)
-        if not np.array_equal(parts, np.floor(parts)):
-            few = np.gcd.reduce(numbers.astype(np.int64), initial=few)
-    return float(few)
+    return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
