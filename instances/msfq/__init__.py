@@ -14,29 +14,24 @@ from schedopt.instances.msfq.answers import (
     Simulated,
     Thresholded,
 )
-from schedopt.instances.msfq.records import Instance, JobClass, Partition, SideConstraint
-from schedopt.instances.msfq.sizes import (
-    BoundedPareto,
-    Deterministic,
+from schedopt.instances.msfq.records import (
     Empirical,
     Exponential,
-    Hyperexponential,
-    Lognormal,
+    Instance,
+    JobClass,
+    Partition,
     Shape,
+    SideConstraint,
 )
 
 __all__ = [
-    "BoundedPareto",
     "Bracketed",
     "ClassTime",
-    "Deterministic",
     "Empirical",
     "Exponential",
-    "Hyperexponential",
     "Instance",
     "JobClass",
     "LogAnswer",
-    "Lognormal",
     "Measures",
     "OptimalTable",
     "Partition",

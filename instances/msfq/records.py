@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import cached_property
 from math import fsum, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from schedopt.instances.constraints import ResponseTime, check_rules
 from schedopt.instances.declarations import CheckedRecord, Name
@@ -18,19 +19,10 @@ from schedopt.instances.errors import InputError, at_place, check_unique, expect
 from schedopt.instances.extras import require
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.answers import Answer
-from schedopt.instances.msfq.sizes import (
-    BoundedPareto,
-    Deterministic,
-    Empirical,
-    Exponential,
-    Hyperexponential,
-    Lognormal,
-)
 from schedopt.instances.protocol import BaseInstance
 from schedopt.instances.times import Dates
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from schedopt.instances.msfq.answers import LogAnswer
@@ -39,12 +31,54 @@ if TYPE_CHECKING:
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Servers = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SideConstraint = ResponseTime
-AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30  # the range of rates
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
 PLAIN = re.compile(r"[/\\]")  # not allowed in the name of a log
 MOST_SERVERS = 10**7
 """The most servers with classes: formulations and simulators have an entry for each server."""
+
+
+class Exponential(CheckedRecord, kw_only=True, frozen=True, tag_field="kind", tag="exponential"):
+    """Exponential sizes, which the paper analyses."""
+
+    second_moment: ClassVar[float] = 2.0  # E[S²] for E[S] = 1
+
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        return random.exponential(size=count)
+
+
+class Empirical(CheckedRecord, kw_only=True, frozen=True, tag_field="kind", tag="empirical"):
+    """Sizes drawn from a list with equal probabilities, scaled to the mean of the class.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Sizes above 0, in any unit.
+    """
+
+    values: Annotated[tuple[Annotated[float, msgspec.Meta(gt=0)], ...], msgspec.Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        for i, value in enumerate(self.values):
+            expect(0 < value < inf, "a finite number > 0", value, f"values[{i}]")
+
+    def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return random sizes with mean 1, shape (count,)."""
+        return random.choice(self.scaled, count)
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """The values at mean 1."""
+        return np.asarray(np.array(self.values) / np.mean(self.values))
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] for E[S] = 1."""
+        return float(np.mean(self.scaled**2))
+
+
+Shape = Exponential | Empirical
 
 
 class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
@@ -65,7 +99,7 @@ class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
     need: Annotated[int, msgspec.Meta(ge=1)]
     arrival_rate: Rate
     service_rate: Rate
-    sizes: AnyShape = Exponential()
+    sizes: Shape = Exponential()
 
     def __post_init__(self) -> None:
         for field in ("arrival_rate", "service_rate"):  # classes made in Python are checked, too
@@ -262,8 +296,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         InputError
             If a job has an unknown partition, or needs an unknown resource.
         """
-        import numpy as np
-
         jobs = self.jobs
         resources = set(self.resources).union(
             *(part.resources for part in self.partitions.values())

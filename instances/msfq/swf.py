@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
-from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
-from schedopt.instances.msfq.sizes import Empirical, Exponential
+from schedopt.instances.msfq.records import Empirical, Exponential, Instance, JobClass, Shape
 from schedopt.instances.options import OptionsWith, check_options, complete, one_of, text
 
 CLASSES = BOUNDS | {
@@ -80,7 +79,7 @@ def classes(path: str | Path, **options: Any) -> Instance:
     kinds = []
     for servers, runs in sorted(runs_of.items()):
         empirical = values["sizes"] == "empirical"
-        shape: AnyShape = Empirical(values=tuple(runs)) if empirical else Exponential()
+        shape: Shape = Empirical(values=tuple(runs)) if empirical else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
         kinds.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
     words = (log.description or "").removesuffix(".")

@@ -34,23 +34,11 @@ def test_msfq_load_and_weights() -> None:
     assert queue.one_or_all == (0, 1)
 
 
-SHAPES = [
-    msfq.Exponential(),
-    msfq.Deterministic(),
-    msfq.Hyperexponential(scv=4.0),
-    msfq.Lognormal(scv=1.5),
-    msfq.BoundedPareto(alpha=1.5, ratio=1000.0),
-    msfq.BoundedPareto(alpha=1.0, ratio=50.0),
-    msfq.Empirical(values=(1.0, 2.0, 7.0)),
-]
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
+@pytest.mark.parametrize("shape", [msfq.Exponential(), msfq.Empirical(values=(1.0, 2.0, 7.0))])
 def test_msfq_sizes_have_the_stated_moments(shape: Any) -> None:
     sizes = shape.draw(np.random.default_rng(3), 1_000_000)
-    error = 5 * np.sqrt(shape.second_moment / sizes.size)
-    assert abs(sizes.mean() - 1) < error
-    assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.1)
+    assert sizes.mean() == pytest.approx(1, rel=0.01)
+    assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.02)
     assert sizes.min() > 0
 
 

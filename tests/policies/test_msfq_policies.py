@@ -10,7 +10,7 @@ from builders.msfq import at_load, of_classes, one_or_all
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Deterministic, Hyperexponential, Instance, JobClass
+from schedopt.instances.msfq import Empirical, Instance, JobClass
 from schedopt.policies import registry
 from schedopt.policies.msfq import FlatState, Job, State, admission_rule
 from schedopt.policies.msfq import registration as registering
@@ -29,7 +29,9 @@ def mm1(load: float, square: float) -> float:
     return 1 + load * square / (2 * (1 - load))
 
 
-@pytest.mark.parametrize("shape", [Deterministic(), Hyperexponential(scv=3.0)])
+@pytest.mark.parametrize(
+    "shape", [Empirical(values=(3.0,)), Empirical(values=(1.0, 1.0, 1.0, 17.0))]
+)
 def test_simulate_of_one_class_is_an_mg1(shape: Any) -> None:
     job = JobClass(need=5, arrival_rate=0.6, service_rate=1.0, sizes=shape)
     queue = Instance(name="mg1", servers=5, classes=(job,))
@@ -64,7 +66,9 @@ def test_evaluate_reports_unstable_queues(name: str, queue: Instance, says: str)
 
 
 def test_evaluate_notices_a_growing_queue() -> None:
-    spread = tuple(msgspec.structs.replace(job, sizes=Deterministic()) for job in ODD.classes)
+    spread = tuple(
+        msgspec.structs.replace(job, sizes=Empirical(values=(1.0,))) for job in ODD.classes
+    )
     queue = msgspec.structs.replace(ODD, classes=spread)
     queue = queue.scaled(0.97 * ODD.arrival_rate / ODD.load)
     result = evaluate(queue, "fcfs", options={"arrivals": 300_000})

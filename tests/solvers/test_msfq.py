@@ -29,7 +29,7 @@ from schedopt.formulations.msfq import LogBound, Threshold
 from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode, load, parse
-from schedopt.instances.msfq import Deterministic, Instance, JobClass
+from schedopt.instances.msfq import Empirical, Instance, JobClass
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.registration import plan
@@ -217,7 +217,7 @@ def exact_value(queue: Instance, l: int) -> float:
 
 FIXED = (
     JobClass(need=1, arrival_rate=1, service_rate=1),
-    JobClass(need=4, arrival_rate=0.1, service_rate=1, sizes=Deterministic()),
+    JobClass(need=4, arrival_rate=0.1, service_rate=1, sizes=Empirical(values=(1,))),
 )
 
 

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 from schedopt.formulations.msfq import LogBound, OptimalPolicy, Threshold
 from schedopt.instances.msfq import (
-    BoundedPareto,
     Bracketed,
     ClassTime,
-    Deterministic,
     Empirical,
     Exponential,
-    Hyperexponential,
     Instance,
     JobClass,
-    Lognormal,
     Measures,
     OptimalTable,
     Partition,
@@ -32,19 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BoundedPareto",
     "Bracketed",
     "ClassTime",
-    "Deterministic",
     "Empirical",
     "Exponential",
-    "Hyperexponential",
     "Instance",
     "JobClass",
     "Jobs",
     "Labels",
     "LogBound",
-    "Lognormal",
     "Measures",
     "Needs",
     "OptimalPolicy",
