@@ -8,12 +8,13 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.jobtable import convert
 
 HEADER = "name,reward,priority,demand,critical_path,team\n"
-PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
 LINE = "a,5,120,9,7,fx\n"
-MIXED = (
-    "name,reward,demand,critical_path,team,frames,due,Arrival,empty,code,weight\n"
-    "a,5,1,1,fx,100,06:00,2026-01-01,,1,heavy\n"
-    "b,4,1,1,,200,07:00,2026-01-02,,x2,light\n"
+DEADLINE = (
+    "\ufeffName;Priority;Pool;Frames;Chunk Size;Task Count;Avg Frame Render Time;Progress;Status;"
+    "Limits;Dependencies\n"
+    "a;84;kestrel;1001-1144;1;144;00:25:57;12,5 %;Queued;houdini;\n"
+    "b;93;nightowl;1001-1024;5;5;00:39:14;87 %;Rendering;nuke:2, houdini;a\n"
+    "c;20;tide;1-10;1;10;00:01:00;100 %;Completed;;\n"
 )
 FARM = """name,reward,team,tasks,release,deadline,seats:houdini
 a,5,fx,12x0.5h; 1x2h,,06:00,1
@@ -44,7 +45,7 @@ def table(folder: Path, text: str | bytes, **options: Any) -> Instance:
     return convert(path, **{key: value for key, value in asked.items() if value is not None})
 
 
-def told(folder: Path, text: str, **options: Any) -> tuple[Instance, list[str]]:
+def told(folder: Path, text: str | bytes, **options: Any) -> tuple[Instance, list[str]]:
     """Read a table, and return also what is told of its columns."""
     lines: list[str] = []
     return table(folder, text, tell=lines.append, **options), lines
