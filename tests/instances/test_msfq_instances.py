@@ -102,11 +102,10 @@ def test_lublin_feitelson_run_times_grow_with_needs(queue: Any) -> None:
     assert np.log(run[need >= 100]).mean() > np.log(run[need == 1]).mean() + 1
 
 
-@pytest.mark.parametrize("wanted", [0.5, 0.9])
-def test_lublin_feitelson_approaches_the_load(wanted: float) -> None:
-    queue = drawn(20_000, load=wanted, servers=64)
+def test_lublin_feitelson_approaches_the_load() -> None:
+    queue = drawn(20_000, load=0.9, servers=64)
     assert queue.servers == 64
-    assert queue.load == pytest.approx(wanted, rel=0.02)
+    assert queue.load == pytest.approx(0.9, rel=0.02)
 
 
 def test_convert_swf_to_classes_or_jobs(tmp_path: Path) -> None:
@@ -120,16 +119,7 @@ def test_convert_swf_to_classes_or_jobs(tmp_path: Path) -> None:
     assert threes.arrival_rate == fours.arrival_rate == pytest.approx(1 / 100)
     assert files.parse(files.encode(queue)) == queue
     assert len(queues.convert(path, **{"as": "jobs"}).jobs) == 4
-    assert {"as", "needs", "zero", "submit"} <= set(queues.OPTIONS)
-    assert "one of classes, jobs" in str(refusal(queues.convert, path, **{"as": "tasks"}))
     assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, zero="one"))
-    with pytest.raises(InputError, match="an option of convert of swf to jobs"):
-        queues.convert(path, **{"as": "jobs", "needs": "exact"})
-    with pytest.raises(InputError, match="at least two submit times"):
-        queues.convert(saved(tmp_path, line(1, 5, 1), line(2, 5, 1)))
-
-
-def test_convert_swf_rounds_needs(tmp_path: Path) -> None:
     queue = queues.convert(saved(tmp_path, *LINES), needs="powers", sizes="empirical", processors=6)
     assert [job.need for job in queue.classes] == [2, 4]
     assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
@@ -172,7 +162,7 @@ def test_convert_swf_refuses_wrong_options(
 
 
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_convert_swf_reads_or_refuses_mutated_logs(at: int, what: bytes, cut: int) -> None:
     data = (HEADER + "\n".join(LINES) + "\n").encode()
     at %= len(data)
