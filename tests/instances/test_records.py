@@ -16,7 +16,6 @@ from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
 from schedopt.instances.epoch import Epoch, Partitioned, even_shares, fits, partitioned
 from schedopt.instances.epoch.generators import GENERATORS
-from schedopt.instances.hesrpt import Whole
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:
@@ -127,14 +126,12 @@ def test_epoch_planted_jobs_fill_their_epochs(inequity: int) -> None:
 
 @given(st.one_of(speedups, tables), st.floats(0.01, 40), st.floats(0.01, 40))
 def test_speedups_are_increasing_concave_and_invertible(kind: Any, a: float, b: float) -> None:
-    for speedup in (kind, Whole(kind)):
-        low, high = speedup.at(min(a, b)), speedup.at(max(a, b))
-        assert low <= high * (1 + 1e-12)
-        assert speedup.at((a + b) / 2) >= (low + high) / 2 * (1 - 1e-12)
-        needed = float(speedup.servers_for(low))
-        assert needed <= min(a, b) * (1 + 1e-9)
-        assert float(speedup.at(needed)) == pytest.approx(float(low), rel=1e-9)
-    assert Whole(kind).at(3.0) == pytest.approx(float(kind.at(3.0)))
+    low, high = kind.at(min(a, b)), kind.at(max(a, b))
+    assert low <= high * (1 + 1e-12)
+    assert kind.at((a + b) / 2) >= (low + high) / 2 * (1 - 1e-12)
+    needed = float(kind.servers_for(low))
+    assert needed <= min(a, b) * (1 + 1e-9)
+    assert float(kind.at(needed)) == pytest.approx(float(low), rel=1e-9)
     assert float(kind.at(0.0)) == 0.0
 
 
