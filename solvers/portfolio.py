@@ -23,7 +23,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start
 from schedopt.solvers.result import Limits, Result, Seconds, alarm, better, gap, with_alarm
-from schedopt.solvers.running import Run, make_result, plain_version, with_status
+from schedopt.solvers.running import Run, make_result, plain_version, value_of, with_status
 from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ def _with_fallback(
     if not late or model.changed or None not in (result.solution, result.bound):
         return result
     solution, bound = fallback()
-    if result.solution is None and solution is not None:
-        value = model.instance.objective_of(solution)
+    value = None if solution is None else value_of(model, solution)
+    if result.solution is None and value is not None:
         result = msgspec.structs.replace(
             result, solution=solution, objective=value, solver=FALLBACK, found_by=FALLBACK
         )

@@ -13,12 +13,9 @@ def engines(formulation: str) -> tuple[Engine, ...]:
     """Return the engines of a formulation, in the order in which they are tried."""
     from schedopt.solvers.dssp import schedule, selection
 
-    tables: dict[str, tuple[Engine, ...]] = {
-        "selection": selection.ENGINES,
-        "season": selection.PROGRAM_ENGINES,
-        "schedule": schedule.ENGINES,
-    }
-    return tables.get(formulation, ())
+    if formulation == "schedule":
+        return schedule.ENGINES
+    return selection.ENGINES if formulation in ("selection", "season") else ()
 
 
 def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:

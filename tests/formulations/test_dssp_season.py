@@ -82,7 +82,7 @@ def test_native_constraints_and_the_default_formulation() -> None:
         expr=model.model.x["a", 1] + model.model.x["a", 2] <= 0
     )
     assert schedopt.solve(model).objective == 5
-    assert "a solver of season" in str(refusal(schedopt.solve, instance, solver="sampled"))
+    assert "a solver of season" in str(refusal(schedopt.solve, instance, solver="cp-sat"))
 
 
 def night(rule: dict[str, Any], **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Objectives in order, selections under risk by the order of service, and quick answers."""
+"""Objectives in order, and quick answers."""
 
 import json
 from importlib import import_module
@@ -8,10 +8,8 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
-from builders.dssp import best_at_risk
 from builders.effort import examples, tried
 from builders.refusals import refusal
-from contract.dssp import at_risk, some_night
 from hypothesis import strategies as st
 from judge.brute import Night
 from judge.nights import drawn
@@ -23,9 +21,7 @@ from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
 from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.dssp.greedy import greedy_solution
-from schedopt.solvers.dssp.selection.scenario_search import ScenarioParams, ScenarioSearch
 from schedopt.solvers.priced_core.in_order import best_in_order
-from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -207,36 +203,12 @@ def test_best_in_order_equals_enumeration(seed: int) -> None:
             assert (order @ found.x).tolist() == found.values
 
 
-@pytest.mark.parametrize("late", [False, True])
-@tried(120, seed=st.integers(0, 2**31))
-def test_scenario_search_finds_the_optimum_or_bounds_it_if_stopped(late: bool, seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    night, asked = at_risk(draw, some_night(draw, staged=draw.random() < 0.3))
-    model = Selection(night, fill=draw.choice((0.5, 1.0, 1.5)), **asked)
-    assert model.sample is not None
-    search = ScenarioSearch(model, model.sample, Limits(), ScenarioParams(fills=()))
-    steps = iter(range(draw.randint(1, 9) if late else 10**9))
-    search.is_over = lambda: next(steps, None) is None  # type: ignore[method-assign]
-    search.run()
-    best = best_at_risk(model)
-    assert best is not None
-    assert search.bound >= best - 1e-9 * abs(best) - 1e-12
-    assert search.value <= best + 1e-9 * abs(best) + 1e-12
-    if not late and search.fits_64_bits:
-        assert search.value == pytest.approx(best, rel=1e-9, abs=1e-12)
-        assert search.bound <= best * (1 + 1e-9) + 1e-12
-
-
 @pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
-def test_scenario_search_stopped_before_its_start_has_a_bound(risk: str) -> None:
+def test_selection_under_risk_without_time_has_a_bound(risk: str) -> None:
     night = generate("dssp", "uncorrelated", seed=1, options={"jobs": 60, "groups": 3})
-    model = Selection(night, risk=risk, scenarios=20)
-    assert model.sample is not None
-    search = ScenarioSearch(model, model.sample, Limits())
-    search.halt()
-    search.run()
-    assert search.best is not None
-    assert search.value <= search.bound <= 1.4 * search.value
+    result = solve(night, risk=risk, time_limit=0.0, options={"scenarios": 20})
+    assert result.violations == ()
+    assert result.objective <= result.bound <= 1.4 * result.objective
 
 
 DRAWN = import_module("contract.dssp").FORMULATIONS

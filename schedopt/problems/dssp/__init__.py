@@ -59,8 +59,7 @@ class DsspProblem(Problem["Instance"]):
         """Return a greedy selection by reward per demand, and a weak bound."""
         from schedopt.solvers.dssp.greedy import greedy_solution
 
-        chooses = model.name in ("selection", "season") and not getattr(model, "sample", None)
-        return greedy_solution(model) if chooses else (None, None)
+        return (None, None) if model.name == "schedule" else greedy_solution(model)
 
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if a formulation cannot be explained, such as one under risk."""

@@ -15,25 +15,6 @@ if TYPE_CHECKING:
 _EXACT = "the optimum or infeasibility, in integers"
 
 
-class ScenarioEngine(Engine["Selection"]):
-    """Branch and bound for selections under risk, in the order of service."""
-
-    name = "sampled"
-    description = "selections under risk, with any declared side constraints"
-    proves = "the optimum, by branching in the order of service; of large instances a bound"
-    confirmed_by = "model"
-
-    def accepts(self, model: Selection) -> bool:
-        """Return True for an unchanged selection under risk."""
-        return model.sample is not None and not model.changed
-
-    def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
-        """Solve by branch and bound."""
-        from schedopt.solvers.dssp.selection.scenario_search import solve
-
-        return solve(model, task)
-
-
 class PricedCoreEngine(Engine):
     """Search over a core at row prices."""
 
@@ -117,9 +98,10 @@ class DeclaredSelection(Engine):
     """The declared Pyomo model, with the user's changes."""
 
     name = "model"
-    description = "any linear model, as declared in Pyomo, with native changes"
+    description = "any linear model, as declared in Pyomo, with native changes, and under risk"
     proves = "the optimum within the tolerances of HiGHS"
     confirmed_by = "branch-and-bound"
+    old_names = ("sampled",)
 
     def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
         """Solve the Pyomo model with HiGHS."""
@@ -128,13 +110,11 @@ class DeclaredSelection(Engine):
         return solve_declared_model(model, task)
 
 
-PROGRAM_ENGINES = (
+ENGINES = (
     PricedCoreEngine(),
     BranchAndBoundEngine(),
     HighsEngine(),
     ScipEngine(),
     DeclaredSelection(),
 )
-"""The engines of seasons."""
-ENGINES = (ScenarioEngine(), *PROGRAM_ENGINES)
-"""The engines of selections, in the order in which they are tried."""
+"""The engines of selections and seasons, in the order in which they are tried."""

@@ -181,7 +181,12 @@ def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[
     The values of earlier objectives are fixed, up to rounding, while the next one is maximized. An
     objective that was changed natively is the only one.
     """
-    result = mip.as_declared(model, task)
+    hint = None
+    if model.sample is not None:  # start from the optimum for planned run times
+        limits = replace(task.limits, time_limit=2.0, gap=1e-3, watch=None)
+        search = PricedCoreSearch(model.integer_program(), limits).run()
+        hint = None if search.x is None else model.selected(search.x[: model.width] == 1)
+    result = mip.solve(engine_of("highs"), model, task.limits, hint=hint)
     if not model.ordered or model.goal_changed or not model.width or result.solution is None:
         return result
     import pyomo.environ as pyo
