@@ -1,13 +1,14 @@
 """The clock of time limits, which stops while kernels are compiled."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from schedopt.solvers.stopping import stopped
 
 
 class CompilingStopwatch:
-    """A stopwatch of the time spent compiling; calls of `start` and `stop` may be nested.
+    """A stopwatch of the time spent compiling; blocks may be nested.
 
     ``tell``, if set, is called once, when compiling begins.
     """
@@ -19,17 +20,18 @@ class CompilingStopwatch:
         self._depth = 0
         self._began = 0.0
 
-    def start(self) -> None:
-        """Start, unless it is running already."""
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time of a block."""
         if self._depth == 0:
             self._began = time.perf_counter()
         self._depth += 1
-
-    def stop(self) -> None:
-        """Stop when the outermost entry ends."""
-        self._depth -= 1
-        if self._depth == 0:
-            self.spent += time.perf_counter() - self._began
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                self.spent += time.perf_counter() - self._began
 
     def seconds(self) -> float:
         """Return the seconds so far."""

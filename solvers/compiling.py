@@ -1,7 +1,6 @@
-"""Kernels: functions over arrays that run compiled by numba or as plain Python.
+"""Kernels: functions over arrays that run compiled by numba, or as plain Python if they are small.
 
-Large calls run compiled; small calls run as Python, since importing numba takes half a second, and
-compiling a kernel for the first time takes several. Without numba every call runs as Python.
+Importing numba takes half a second, and compiling a kernel for the first time takes several.
 """
 
 import hashlib
@@ -17,21 +16,18 @@ import numpy as np
 
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.stopping import defer_signals
 
-__all__ = ["COMPILES", "compiled", "count_numbers", "kernel", "specialized"]
+__all__ = ["COMPILES", "compiled", "kernel", "specialized"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 COMPILES = installed("numba")
-"""Whether numba is installed."""
+"""Whether numba is installed; without it every call runs as Python."""
 MOST_WITHOUT_NUMBA = 200_000
 """Most numbers that a kernel accepts without numba; Python would need minutes for more."""
 
 
 def kernel(
-    *,
-    python_up_to: float = -1,
-    size: Callable[..., float] | None = None,
+    *, python_up_to: float = -1, size: Callable[..., float] | None = None
 ) -> Callable[[F], F]:
     """Return a decorator for a kernel that is called from Python.
 
@@ -46,20 +42,13 @@ def kernel(
     def decorate(function: F) -> F:
         @wraps(function)
         def run(*args: Any) -> Any:
-            if _thread.runs_python:  # called by a kernel that runs as Python
-                return function(*args)
-            if COMPILES and (size or count_numbers)(*args) > python_up_to:
-                return compiled(function)(*args)
-            count = 0 if COMPILES else count_numbers(*args)
-            if count > MOST_WITHOUT_NUMBA:
+            if COMPILES and (size or _count_numbers)(*args) > python_up_to:
+                return _call_compiled(function, args)
+            if not COMPILES and (count := _count_numbers(*args)) > MOST_WITHOUT_NUMBA:
                 expected = f"{count:,} numbers (at most {MOST_WITHOUT_NUMBA:,} in Python)"
                 raise missing("numba", expected)
-            with np.errstate(all="ignore"), defer_signals():
-                _thread.runs_python = True
-                try:
-                    return function(*args)
-                finally:
-                    _thread.runs_python = False
+            with np.errstate(all="ignore"):
+                return function(*args)
 
         vars(run)["py_func"] = function
         return cast(F, run)
@@ -67,24 +56,16 @@ def kernel(
     return decorate
 
 
-class _Thread(threading.local):
-    """Whether a kernel runs as Python in this thread."""
-
-    runs_python = False
-
-
-_thread = _Thread()
-
-
-def count_numbers(*args: Any) -> int:
+def _count_numbers(*args: Any) -> int:
     """Return the total size of the arrays among the arguments, also inside tuples."""
-    count = 0
-    for value in args:
-        if isinstance(value, tuple):
-            count += count_numbers(*value)
-        elif isinstance(value, np.ndarray | np.record):
-            count += value.size
-    return count
+    parts = (
+        _count_numbers(*one) if isinstance(one, tuple) else getattr(one, "size", 0) for one in args
+    )
+    return sum(parts)
+
+
+def _plain(function: Any) -> Any:
+    return vars(function).get("py_func", function)
 
 
 def specialized(function: Callable[..., Any], name: str = "", **parts: Any) -> Any:
@@ -93,14 +74,9 @@ def specialized(function: Callable[..., Any], name: str = "", **parts: Any) -> A
     numba compiles these values, functions or numbers, into the copy.
     """
     plain = _plain(function)
-    copy = FunctionType(
-        plain.__code__,
-        {**plain.__globals__, **parts},
-        name or plain.__name__,
-        plain.__defaults__,
-        plain.__closure__,
-    )
-    copy.__qualname__, copy.__module__ = name or plain.__qualname__, plain.__module__
+    name, known = name or plain.__name__, {**plain.__globals__, **parts}
+    copy = FunctionType(plain.__code__, known, name, plain.__defaults__, plain.__closure__)
+    copy.__qualname__, copy.__module__ = name, plain.__module__
     return copy
 
 
@@ -108,82 +84,58 @@ _lock = threading.RLock()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return the function as compiled by numba, with all functions that it calls."""
-    compiling.start()  # time limits do not count importing numba
-    try:
-        with _lock:
-            return _compiled(_plain(function))
-    finally:
-        compiling.stop()
+    """Return the function as numba compiles it, with all functions that it calls."""
+    with _lock, compiling.counted():  # time limits do not count importing numba
+        return _with_parts(_plain(function))[0]
 
 
 @cache
-def _compiled(function: Any) -> Any:
-    import numba
+def _with_parts(function: Any) -> tuple[Any, Path]:
+    """Return a function for numba, and the folder of its compiled code.
 
-    _stop_clock_while_compiling()
-    called = {
-        name: compiled(value)
-        for name, value in _globals_of(function).items()
-        if isinstance(value, FunctionType)
-    }
-    config: Any = numba.config
-    before, config.CACHE_DIR = config.CACHE_DIR, str(_folder(function))
+    The folder is named by all source files and constants that the function uses, of which numba
+    sees only the function's own file.
+    """
+    import numba
+    from platformdirs import user_cache_path
+
+    called, digest = {}, hashlib.sha256(Path(function.__code__.co_filename).read_bytes())
+    for name in sorted(_names_in(function.__code__) & function.__globals__.keys()):
+        value = function.__globals__[name]
+        if isinstance(value, FunctionType):
+            called[name], folder = _with_parts(_plain(value))
+            digest.update(folder.name.encode())
+        elif isinstance(value, int | float | tuple):
+            digest.update(f"{name}={value!r}".encode())
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(chosen) if chosen else user_cache_path("schedopt", appauthor=False)
+    folder /= digest.hexdigest()[:16]
+    own = specialized(function, **called)
     options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
-        return numba.njit(cache=True, **options)(specialized(function, **called))
-    except RuntimeError:  # the cache folder cannot be written
-        return numba.njit(**options)(specialized(function, **called))
+        return numba.njit(cache=True, **options)(own), folder
+    except RuntimeError:  # the folder cannot be written
+        return numba.njit(**options)(own), folder
     finally:
         config.CACHE_DIR = before
 
 
-def _globals_of(function: Any) -> dict[str, Any]:
-    """Return the globals that a function uses, by name."""
-    codes = [function.__code__]
-    for code in codes:
-        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-    names = {name for code in codes for name in code.co_names if name in function.__globals__}
-    return {name: function.__globals__[name] for name in sorted(names)}
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names that the code of a function uses, also inside other functions."""
+    inner = (_names_in(part) for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*inner)
 
 
-def _folder(function: Any) -> Path:
-    """Return the folder for the compiled code of a function, in numba's cache or the user's.
+def _call_compiled(function: Any, args: tuple[Any, ...]) -> Any:
+    """Call a compiled function; time limits do not count compiling it."""
+    own = compiled(function)
+    if not own.signatures:
+        import numba
 
-    It depends on all source files and constants, of which numba sees only the function's own file.
-    """
-    from platformdirs import user_cache_path
-
-    digest, functions = hashlib.sha256(), [function]
-    for each in functions:
-        digest.update(Path(each.__code__.co_filename).read_bytes())
-        for name, value in _globals_of(each).items():
-            if isinstance(value, FunctionType):
-                functions += [plain for plain in [_plain(value)] if plain not in functions]
-            elif isinstance(value, int | float | tuple):
-                digest.update(f"{name}={value!r}".encode())
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(chosen) if chosen else user_cache_path("schedopt", appauthor=False)
-    return folder / digest.hexdigest()[:16]
-
-
-def _plain(function: Any) -> Any:
-    return vars(function).get("py_func", function)
-
-
-@cache
-def _stop_clock_while_compiling() -> None:
-    """Stop the clock of time limits while numba compiles or loads; report what is not cached."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            compiling.start()
-            if event.kind == "numba:compile":
+        with compiling.counted():
+            if not any(_with_parts(function)[1].rglob("*.nbi")):
                 compiling.note_compiling()
-
-        def on_end(self, event: object) -> None:
-            compiling.stop()
-
-    for kind in ("numba:compiler_lock", "numba:compile"):
-        event.register(kind, Listener())
+            own.compile(tuple(map(numba.typeof, args)))
+    return own(*args)

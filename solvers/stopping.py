@@ -183,19 +183,6 @@ def finishing() -> Iterator[None]:
         stop.held = before
 
 
-@contextmanager
-def defer_signals() -> Iterator[None]:
-    """Hold signals back until the block ends, then raise them; compiled code behaves so."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = _signalled()
-    with finishing():
-        yield
-    if _signalled() and not before and _running and not _running.held:
-        raise KeyboardInterrupt
-
-
 def ignore_signals() -> None:
     """Ignore the signals that end a command: the parent process handles them."""
     for number in ENDING:

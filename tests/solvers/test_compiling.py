@@ -1,7 +1,6 @@
 """Kernels: compiled where there is much to do, the same in both ways, not on a solver's time."""
 
 import os
-import signal
 import sys
 import time
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,7 +18,6 @@ import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.compiling import compiled, kernel, specialized
-from schedopt.solvers.stopping import stoppable
 
 pytestmark = pytest.mark.skipif(not kernels_of.COMPILES, reason="numba is not installed")
 
@@ -124,41 +122,19 @@ def keep_time_of(write_text: object, time_ns: int) -> object:
     return write
 
 
-def test_kernel_is_compiled_where_no_cache_folder_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cache").write_text("a file in the place of the folder")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setitem(sys.modules, "kept", ModuleType("kept"))
-    module = load_module(tmp_path, "kept", "def twice(x):\n    return 2 * x\n")
-    assert compiled(module.twice)(3) == 6
-
-
 def test_clock_of_limits_stops_while_a_kernel_compiles() -> None:
+    @kernel()
     def double(x: float) -> float:
         return x * 2.0
 
     before, outer = compiling.seconds(), time.perf_counter()
     ticks, inner = now(), time.perf_counter()
-    assert compiled(double)(3.0) == 6.0
+    assert double(3.0) == 6.0
     inner = time.perf_counter() - inner
     ticks, outer = now() - ticks, time.perf_counter() - outer
     spent = compiling.seconds() - before
-    assert spent > 0
+    assert spent > 0.8 * inner
     assert inner - 1e-6 <= ticks + spent <= outer + 1e-6
-
-
-def test_kernel_in_python_finishes_before_a_signal_ends_it() -> None:
-    @kernel(python_up_to=4)
-    def interrupted(of: np.ndarray) -> None:
-        of[0] = 1.0
-        signal.raise_signal(signal.SIGINT)
-        of[1] = 1.0
-
-    numbers = np.zeros(2)
-    with stoppable(), pytest.raises(KeyboardInterrupt):
-        interrupted(numbers)
-    assert numbers.all()
 
 
 SMALL = """
