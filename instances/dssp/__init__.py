@@ -25,29 +25,3 @@ from schedopt.instances.dssp.placing import (
 )
 from schedopt.instances.dssp.planned import Tasks, Window, refuse_nights, windows
 from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
-
-__all__ = [
-    "FILL",
-    "Down",
-    "Instance",
-    "Job",
-    "PlacedTask",
-    "Scheduled",
-    "ScheduledNights",
-    "Selected",
-    "SelectedNight",
-    "SelectedNights",
-    "SideConstraint",
-    "Stages",
-    "Tasks",
-    "Window",
-    "bounding",
-    "bounding_rules",
-    "nights_apart",
-    "one_night",
-    "refuse_nights",
-    "scheduled",
-    "selected",
-    "selected_nights",
-    "windows",
-]

@@ -3,7 +3,7 @@
 Source of the reductions: Anderson et al., SPAA 2005, section 2.1, Theorems 1 and 2.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,50 @@ from schedopt.instances.recipes import Recipe, numbered_names, stream
 Triple = tuple[int, int, int]
 
 
-def partition(numbers: Sequence[float], reward: float = 1.0) -> Instance:
-    """Return Theorem 1's instance, which earns its reward if and only if the numbers can be halved.
+def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Return Theorem 1's instance, which earns its reward if and only if numbers can be halved.
 
     The instance has one job with a single stage and a task for each number, two processors, and
-    half the sum of the numbers as its deadline.
+    half the sum of the numbers as its deadline. ``planted`` numbers consist of two halves of equal
+    sum.
     """
+    draw = stream(seed)
+    count, largest = values["numbers"], values["largest"]
+    numbers = draw.integers(1, largest, count, endpoint=True)
+    if values["planted"]:
+        half = numbers[: max(1, count // 2)]
+        cuts = np.sort(draw.integers(0, int(half.sum()), max(0, count - len(half) - 1)))
+        other = np.diff(np.concatenate(([0], cuts, [half.sum()])))
+        numbers = draw.permutation(np.concatenate((half, other[other > 0])))
+    stage = tuple(numbers.astype(float).tolist())
     return Instance(
-        name=f"partition-{len(numbers)}",
+        name=f"partition-{len(stage)}",
         description="Theorem 1: the job completes in time if and only if its tasks can be halved.",
         processors=2,
-        deadline=sum(numbers) / 2,
-        jobs=(Job(name="halves", reward=reward, stages=(tuple(map(float, numbers)),)),),
+        deadline=sum(stage) / 2,
+        jobs=(Job(name="halves", reward=1.0, stages=(stage,)),),
     )
 
 
-def matching(size: int, triples: Sequence[Triple]) -> Instance:
+def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
     """Return Theorem 2's instance: ``size`` jobs can complete if and only if a 3D matching exists.
 
     Each triple (a, b, c) of numbers from 0 to size - 1 gives a job of 3·size stages with one unit
     task, and a second one in the stages a, size + b and 2·size + c. There are size + 1 processors,
     and the deadline is 3·size. Every job that completes keeps one processor busy all the time; the
-    jobs share the remaining processor for their second tasks, which must not overlap.
+    jobs share the remaining processor for their second tasks, which must not overlap. ``planted``
+    triples contain a perfect matching.
     """
+    draw = stream(seed)
+    size, count = values["size"], values["triples"]
+    drawn: dict[Triple, None] = {}
+    if values["planted"]:
+        columns = [draw.permutation(size).tolist() for _ in range(3)]
+        drawn.update(dict.fromkeys(zip(*columns, strict=True)))
+    while len(drawn) < min(max(count, len(drawn)), size**3):
+        a, b, c = draw.integers(0, size, 3).tolist()
+        drawn[a, b, c] = None
+    triples = [[*drawn][i] for i in draw.permutation(len(drawn))]
     jobs = tuple(
         Job(
             name=f"triple-{i}-{a}-{b}-{c}",
@@ -61,34 +82,6 @@ def matching(size: int, triples: Sequence[Triple]) -> Instance:
         deadline=3.0 * size,
         jobs=jobs,
     )
-
-
-def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw integers for `partition`; ``planted`` ones consist of two halves of equal sum."""
-    draw = stream(seed)
-    count, largest = values["numbers"], values["largest"]
-    numbers = draw.integers(1, largest, count, endpoint=True)
-    if values["planted"]:
-        half = numbers[: max(1, count // 2)]
-        cuts = np.sort(draw.integers(0, int(half.sum()), max(0, count - len(half) - 1)))
-        other = np.diff(np.concatenate(([0], cuts, [half.sum()])))
-        numbers = draw.permutation(np.concatenate((half, other[other > 0])))
-    return partition(numbers.astype(float).tolist())
-
-
-def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw triples for `matching`; ``planted`` ones contain a perfect matching."""
-    draw = stream(seed)
-    size, count = values["size"], values["triples"]
-    drawn: dict[Triple, None] = {}
-    if values["planted"]:
-        columns = [draw.permutation(size).tolist() for _ in range(3)]
-        drawn.update(dict.fromkeys(zip(*columns, strict=True)))
-    while len(drawn) < min(max(count, len(drawn)), size**3):
-        a, b, c = draw.integers(0, size, 3).tolist()
-        drawn[a, b, c] = None
-    triples = list(drawn)
-    return matching(size, [triples[i] for i in draw.permutation(len(triples))])
 
 
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 
 from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
-from schedopt.instances.errors import InputError, expect, quote
+from schedopt.instances.errors import InputError, quote
 
 Reward = Callable[[float | None, float], float]
 N = TypeVar("N", bound=Any)
@@ -197,10 +197,6 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
                 stage = (stage.time,) * stage.tasks  # noqa: PLW2901
             stages.append(stage)
         msgspec.structs.force_setattr(self, "stages", tuple(stages))
-        if not stages or not all(stages):
-            raise InputError("stages with a task or more each", found=quote(stages), place="stages")
-        shortest = min(map(min, stages))
-        expect(shortest >= 0, "lengths >= 0", shortest, "stages")
         if not isfinite(sum(map(sum, stages))):
             raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
 

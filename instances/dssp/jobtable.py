@@ -103,12 +103,12 @@ def convert(
     option_names: OptionNames = AS_OPTIONS,
     **options: Any,
 ) -> Instance:
-    """Read a table of jobs.
+    """Read a table of jobs: CSV or Parquet, possibly gzipped, or a frame of pandas or polars.
 
     Parameters
     ----------
     path : path or frame
-        CSV in UTF-8 or Parquet, possibly gzipped; or a frame of pandas or polars.
+        The table.
     tell : callable, optional
         Called with each note on columns and jobs.
     option_names : OptionNames

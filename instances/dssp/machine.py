@@ -253,16 +253,9 @@ class Machine:
     def usable(
         self, names: Iterable[str], *, most: int | None = None, need: int | None = None
     ) -> Steps:
-        """Return how many processors of some pools a job can use over time.
+        """Return how many processors of some pools a job can use over time, at most ``most``.
 
-        Parameters
-        ----------
-        names : iterable of str
-            The pools.
-        most : int, optional
-            An upper limit.
-        need : int, optional
-            If given, the result is 1 while at least so many processors are present, else 0.
+        With ``need``, the result is 1 while at least so many processors are present, else 0.
         """
         there = self.together(names)
         if need is not None:

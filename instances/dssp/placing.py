@@ -18,17 +18,7 @@ from schedopt.instances.dssp.records import Instance
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Selected:
-    """Return the record of a selection.
-
-    Parameters
-    ----------
-    night : Instance
-        The instance.
-    chosen : array_like
-        Positions of the selected jobs, or a mask of shape (J,).
-    fill : float
-        The selection parameter r; shares are of r·P·D.
-    """
+    """Return the record of a selection, given as positions or as a mask; shares are of r·P·D."""
     at = np.asarray(chosen)
     if at.dtype != np.bool_:
         at, positions = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
@@ -101,20 +91,10 @@ def scheduled(
     *,
     several: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> answers.Scheduled:
-    """Return the record of a schedule of an instance whose jobs all have stages.
+    """Return the record of a schedule of some jobs, which all have stages.
 
-    Parameters
-    ----------
-    night : Instance
-        The instance.
-    jobs : iterable of int
-        Positions of the jobs that run.
-    starts, processors : ndarray, shape (tasks,)
-        The start and the processor of each task; entries of other jobs are ignored.
-    fill : float
-        The selection parameter r; shares are of r·P·D.
-    several : mapping of int to tuple of int
-        All processors of the tasks that take more than one.
+    ``starts`` and ``processors`` have an entry for each task, also of other jobs; ``several`` has
+    all processors of the tasks that take more than one. Shares are of r·P·D.
     """
     tasks, run = night.tasks, sorted(int(j) for j in jobs)
     begin, end = starts.tolist(), (starts + tasks.lengths).tolist()

@@ -110,14 +110,8 @@ def longest(night: Instance) -> int:
 def on_time_alone(night: Instance, drawn: Ints) -> NDArray[np.bool_]:
     """Return whether each job completes on time in each scenario if it runs alone.
 
-    Its predecessors complete first, even if they are late.
-
-    Parameters
-    ----------
-    night : Instance
-        The instance.
-    drawn : ndarray, shape (scenarios, jobs)
-        The factors of run times, in millionths.
+    Its predecessors complete first, even if they are late. ``drawn`` are the factors of run times,
+    in millionths, shape (scenarios, jobs).
     """
     after = [[night.index[name] for name in job.after] for job in night.jobs]
     in_chains = {j for j, before in enumerate(after) if before}.union(*after)

@@ -17,17 +17,3 @@ from schedopt.instances.epoch.records import (
     fits,
     partitioned,
 )
-
-__all__ = [
-    "Epoch",
-    "Instance",
-    "Job",
-    "Partitioned",
-    "Rectangle",
-    "Scheduled",
-    "SideConstraint",
-    "Solution",
-    "even_shares",
-    "fits",
-    "partitioned",
-]

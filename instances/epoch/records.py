@@ -6,7 +6,7 @@ Source: McCann and Zahorjan, technical report 94-10-05, University of Washington
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from typing import Annotated
 
@@ -185,11 +185,6 @@ def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
     ValueError
         If the jobs do not fit into one epoch.
     """
-    return list(_allotted(tuple(minima), nodes, inequity))
-
-
-@lru_cache(4096)  # of many epochs, many are alike
-def _allotted(minima: tuple[int, ...], nodes: int, inequity: int) -> list[int]:
     if not fits(minima, nodes, inequity):
         raise ValueError(f"{minima} do not fit into {nodes} nodes with inequity {inequity}")
     if inequity == 0:
@@ -239,7 +234,7 @@ def partitioned(
     most = instance.inequity if inequity is None else inequity
     minimum_of, name_of = instance.minima.tolist().__getitem__, instance.names.__getitem__
     for members in epochs:
-        nodes = _allotted(tuple(map(minimum_of, members)), instance.nodes, most)
+        nodes = even_shares([*map(minimum_of, members)], instance.nodes, most)
         held = dict(zip(map(name_of, members), nodes, strict=True))
         packed.append(Epoch(duration=len(nodes) / jobs, nodes=held))
     return Partitioned(epochs=tuple(packed), tested=tested)

@@ -19,17 +19,3 @@ from schedopt.instances.hesrpt.speedups import (
     Speedup,
     Table,
 )
-
-__all__ = [
-    "Allocated",
-    "Amdahl",
-    "Epoch",
-    "Instance",
-    "Job",
-    "Power",
-    "SideConstraint",
-    "Speedup",
-    "Table",
-    "allocated",
-    "check_meaning",
-]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import fsum, inf, isfinite
+from math import fsum, isfinite
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
 from schedopt.instances.declarations import CheckedRecord, Name, Record
-from schedopt.instances.errors import InputError, expect, join_places, quote
+from schedopt.instances.errors import InputError, join_places, quote
 from schedopt.instances.hesrpt.speedups import Power, Speedup
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
 SideConstraint = FairShare | Shares
 Objective = Literal["mean-flow-time", "total-flow-time", "weighted-flow-time", "makespan"]
-LEAST, MOST = 1e-100, 1e100
+Measure = Annotated[float, msgspec.Meta(ge=1e-100, le=1e100)]
 """Sizes and weights for which products and powers of them are finite."""
-Measure = Annotated[
-    float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})
-]
 
 
 class Job(CheckedRecord, kw_only=True, omit_defaults=True):
@@ -57,13 +54,6 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True):
     arrival: NonNegative = 0.0
     groups: dict[Name, Name] = msgspec.field(default_factory=dict)
     speedup: Speedup | None = None
-
-    def __post_init__(self) -> None:
-        for field in ("size", "weight"):
-            value = getattr(self, field)
-            expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
-            expect(LEAST <= value <= MOST, expected, value, field)
-        expect(0 <= self.arrival < inf, "a finite number >= 0", self.arrival, "arrival")
 
 
 class Instance(BaseInstance, kw_only=True, tag="hesrpt"):

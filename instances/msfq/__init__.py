@@ -23,21 +23,3 @@ from schedopt.instances.msfq.records import (
     Shape,
     SideConstraint,
 )
-
-__all__ = [
-    "Bracketed",
-    "ClassTime",
-    "Empirical",
-    "Exponential",
-    "Instance",
-    "JobClass",
-    "LogAnswer",
-    "Measures",
-    "OptimalTable",
-    "Partition",
-    "Replayed",
-    "Shape",
-    "SideConstraint",
-    "Simulated",
-    "Thresholded",
-]

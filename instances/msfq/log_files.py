@@ -44,21 +44,9 @@ def check_name(name: str) -> None:
 
 
 def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs:
-    """Read the jobs of a log.
+    """Read the jobs of a log on a number of servers; ``digest`` is the expected SHA-256.
 
-    Parameters
-    ----------
-    path : path
-        The table.
-    servers : int
-        Of the machine.
-    digest : str, optional
-        The expected SHA-256 of the table.
-
-    Raises
-    ------
-    InputError
-        With the first error, its place, and how often it occurs.
+    `InputError` names the first error, its place, and how often it occurs.
     """
     with at_place(file=path):
         data = read_bytes(path, MOST_TABLE)
@@ -192,21 +180,8 @@ def read_numbers(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the numbers of a column, NaN if unknown, and a mask of the cells parsed by ``read``.
 
-    Parameters
-    ----------
-    column : Series
-        Numbers or texts.
-    rows : {"row", "line"}
-        How rows are counted in messages: from 0, or as lines under the titles.
-    read : callable, optional
-        Returns the number of a text that is not one, or None.
-    expected : str
-        The expectation in messages.
-
-    Raises
-    ------
-    InputError
-        With the first cell that is not a number.
+    ``read`` returns the number of a text that is not one, or None: then `InputError` names the
+    cell. ``rows`` tells how rows are counted: as ``row`` from 0, or as ``line`` under the titles.
     """
     import polars as pl
 

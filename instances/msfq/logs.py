@@ -80,49 +80,24 @@ class Needs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """The jobs of a log, in order of submit.
+    """The jobs of a log, in order of submit: columns of shape (jobs,).
 
-    Attributes
-    ----------
-    submit : ndarray of float, shape (jobs,)
-        When each job was submitted, in ascending order.
-    need : ndarray of int32, shape (jobs,)
-        Servers that it holds from start to end, at least 1.
-    run : ndarray of float, shape (jobs,)
-        Its run time, above 0.
-    estimate : ndarray of float, shape (jobs,), optional
-        Its user's estimate of the run time, above 0; NaN where unknown.
-    user, group, queue : Labels, optional
-        Its owner and queue.
-    name : ndarray of str, shape (jobs,), optional
-        Its name, such as its number in the original log.
-    partition : Labels, optional
-        The partition in which it runs.
-    start : ndarray of float, shape (jobs,), optional
-        When it started at the site, not before its release; NaN where unknown.
-    needs : Needs, optional
-        What else it holds from start to end, integers of at least 0.
-    release : ndarray of float, shape (jobs,), optional
-        When it can start and joins the queue, not before its submit: for example the end of a job
-        on which it depends. By default its submit. Response times count from the submit.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or invalid values.
+    `InputError` if a column has another shape or invalid values.
     """
 
-    submit: Floats
-    need: Ints
-    run: Floats
-    estimate: Floats | None = None
+    submit: Floats  # ascending
+    need: Ints  # servers that a job holds from start to end, at least 1
+    run: Floats  # above 0
+    estimate: Floats | None = None  # its user's, of the run time, above 0; NaN where unknown
     user: Labels | None = None
     group: Labels | None = None
     queue: Labels | None = None
-    name: Names | None = None
+    name: Names | None = None  # such as its number in the original log
     partition: Labels | None = None
-    needs: Needs | None = None
-    start: Floats | None = None
+    needs: Needs | None = None  # what else it holds, integers of at least 0
+    start: Floats | None = None  # at the site, not before its release; NaN where unknown
+    # When a job joins the queue, not before its submit: for example the end of a job on which it
+    # depends. By default its submit. Response times count from the submit.
     release: Floats | None = None
 
     def __post_init__(self) -> None:

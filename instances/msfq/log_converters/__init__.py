@@ -67,21 +67,11 @@ OPTIONS = OptionsWith(
 
 
 class Reading(NamedTuple):
-    """How the rows of a log were read, and which of its jobs had not ended.
+    """How the rows of a log were read, and which of its jobs had not ended."""
 
-    Attributes
-    ----------
-    left_out : int
-        Rows that cannot be replayed.
-    reordered : bool
-        Whether jobs were sorted by submit.
-    observed : Observed
-        The clock of the log, and its jobs that waited or ran when it was written.
-    """
-
-    left_out: int
-    reordered: bool
-    observed: Observed
+    left_out: int  # rows that cannot be replayed
+    reordered: bool  # whether jobs were sorted by submit
+    observed: Observed  # the clock, and the jobs that waited or ran when the log was written
 
 
 def convert(
@@ -96,27 +86,10 @@ def read_log(
 ) -> tuple[Instance, Reading]:
     """Return an instance with the jobs of a log, and how its rows were read.
 
-    Parameters
-    ----------
-    path : path
-        A log in the Standard Workload Format if its name ends in .swf or the option ``format`` says
-        so, else a CSV; perhaps gzipped.
-    tell : callable, optional
-        Called with the description of the instance, and with a line for each column of a table that
-        says how it is used.
-    **options
-        See `OPTIONS`. ``processors`` is the size of the machine where the log does not give it;
-        ``resource:NAME`` and ``partition:NAME`` are its other resources and its partitions.
-
-    Returns
-    -------
-    Instance, Reading
-        The description of the instance says which jobs were left out or changed.
-
-    Raises
-    ------
-    InputError
-        With the file and the line.
+    A log is in the Standard Workload Format if its name ends in .swf or the option ``format`` says
+    so, else a CSV; perhaps gzipped. The description of the instance says which jobs were left out
+    or changed. ``tell`` is called with it, and with a line on the use of each column of a table.
+    See `OPTIONS`: ``processors`` is the size of the machine where the log does not give it.
     """
     require("polars", str(path))
     path = Path(path)
