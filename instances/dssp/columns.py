@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -89,20 +89,33 @@ class Field(Column):
 
     Attributes
     ----------
-    titles : tuple of str
-        Titles that are recognized beside the name, with ``_`` for a space, in order of preference.
     example : str
         An example of a cell.
     unit : str
         The unit or meaning of the values.
     without : str
         What applies if the column or the cell is missing.
+    titles : tuple of str
+        Titles that are recognized beside the name, with ``_`` for a space, in order of preference.
     """
 
-    titles: tuple[str, ...] = ()
     example: str = ""
     unit: str = ""
     without: str = ""
+    titles: tuple[str, ...] = ()
+
+
+def _field(  # noqa: PLR0917 - a row of the table below
+    name: str,
+    kind: str | Callable[[str], Any],
+    example: str,
+    unit: str,
+    without: str,
+    titles: str = "",
+    least: float | None = 0,
+) -> Field:
+    others = tuple(titles.split())
+    return Field(name, kind, least, name == "name", example, unit, without, others)
 
 
 def is_yes(text: str) -> bool:
@@ -116,135 +129,46 @@ def is_yes(text: str) -> bool:
 
 _TIME = "time, with units or in --unit"
 _YES = "yes or no"
-FIELDS: Mapping[str, Field] = {
-    field.name: field
-    for field in (
-        Field(
-            "name",
-            needed=True,
-            titles=("job", "job_name", "jobname"),
-            example="sq010_fx",
-            unit="text, of one job each",
-            without="refused; see --duplicates",
-        ),
-        Field("reward", "number", example="5", unit="reward", without="made from the priority"),
-        Field(
-            "priority",
-            "number",
-            least=None,
-            titles=("pri", "prio"),
-            example="80",
-            unit="number, higher is more important; or a word with a --reward",
-            without="needs a reward",
-        ),
-        Field(
-            "tasks",
-            "tasks",
-            titles=("task_count",),
-            example="12x0.5h; 1x2h",
-            unit="stages of tasks, or with frame_time how many tasks",
-            without="frames and frame_time, or demand and critical_path",
-        ),
-        Field(
-            "frames",
-            frame_count,
-            titles=("frame_list", "frame_range", "framerange", "pend"),
-            example="1001-1144",
-            unit="frames: ranges, or how many",
-            without="one task of frame_time, or see tasks",
-        ),
-        Field(
-            "frame_time",
-            "length",
-            titles=(
-                *("task_time", "avg_frame_render_time", "average_frame_render_time"),
-                *("avg_frame_time", "average_frame_time", "avg_frame", "avgframe"),
-                *("estimate", "timelimit", "time_limit"),
-            ),
-            example="00:25:57",
-            unit=f"{_TIME}, of a frame",
-            without="refused where there are frames; see --missing",
-        ),
-        Field(
-            "chunk",
-            "whole",
-            least=1,
-            titles=("chunk_size", "frames_per_task"),
-            example="5",
-            unit="frames of a task",
-            without="1",
-        ),
-        Field(
-            "done",
-            done_of,
-            titles=("progress", "done/total"),
-            example="12.5 %",
-            unit="frames, or a percentage of them, rounded down",
-            without="nothing is done",
-        ),
-        Field(
-            "status",
-            titles=("state", "job_status"),
-            example="queued",
-            unit="text",
-            without="not done; see --where",
-        ),
-        Field("release", "point", example="22:30", unit=_TIME, without="the start of the night"),
-        Field("deadline", "end", example="05:00", unit=_TIME, without="the end of the night"),
-        Field(
-            "after",
-            "names",
-            titles=("dependencies", "depends_on"),
-            example="sq010_sim",
-            unit="names of jobs, with semicolons between",
-            without="waits for no job",
-        ),
-        Field(
-            "seats",
-            licences_of,
-            titles=("limits", "licenses", "licences"),
-            example="houdini;nuke:2",
-            unit="licences that each running task holds, of --seats",
-            without="holds none",
-        ),
-        Field("pools", "names", example="cpu;gpu", unit="pools, of --pool", without="any pool"),
-        Field(
-            "processors",
-            "whole",
-            least=1,
-            titles=("cpus", "ncpus", "reqcpus", "numcpus"),
-            example="4",
-            unit="processors of each task",
-            without="1",
-        ),
-        Field(
-            "max_processors",
-            "whole",
-            least=1,
-            example="16",
-            unit="processors that the job holds at a time",
-            without="no limit",
-        ),
-        Field(
-            "spread",
-            "spread",
-            example="0.5",
-            unit="number from 0 to below 1, or lognormal 0.5",
-            without="times are certain",
-        ),
-        Field("must", is_yes, example="yes", unit=_YES, without="the job may be left out"),
-        Field("forbid", is_yes, example="yes", unit=_YES, without="the job may run"),
-        Field("cloud", is_yes, example="yes", unit=_YES, without="the job stays on the farm"),
-        Field("demand", "length", example="40h", unit="processor time", without="that of tasks"),
-        Field("critical_path", "length", example="3h", unit=_TIME, without="that of tasks"),
-    )
-}
+_FRAME = f"{_TIME}, of a frame"
+_FRAME_TIMES = """task_time avg_frame_render_time average_frame_render_time avg_frame_time
+average_frame_time avg_frame avgframe estimate timelimit time_limit"""
+_FRAMES = "frame_list frame_range framerange pend"
+_NO_TIME = "refused where there are frames; see --missing"
+_PRIORITY = "number, higher is more important; or a word with a --reward"
+_PROCESSORS = "cpus ncpus reqcpus numcpus"
+_SEATS = "licences that each running task holds, of --seats"
+_SPREAD = "number from 0 to below 1, or lognormal 0.5"
+_STAGES = "stages of tasks, or with frame_time how many tasks"
+_WORK = "frames and frame_time, or demand and critical_path"
+_ROWS = (
+    _field("name", "text", "sq010_fx", "text, of one job each", "refused", "job job_name jobname"),
+    _field("reward", "number", "5", "reward", "made from the priority"),
+    _field("priority", "number", "80", _PRIORITY, "needs a reward", "pri prio", least=None),
+    _field("tasks", "tasks", "12x0.5h; 1x2h", _STAGES, _WORK, "task_count"),
+    _field("frames", frame_count, "1001-1144", "ranges, or how many", "see tasks", _FRAMES),
+    _field("frame_time", "length", "00:25:57", _FRAME, _NO_TIME, _FRAME_TIMES),
+    _field("chunk", "whole", "5", "frames of a task", "1", "chunk_size frames_per_task", least=1),
+    _field("done", done_of, "12.5 %", "frames, or a percentage", "nothing", "progress done/total"),
+    _field("status", "text", "queued", "text", "not done; see --where", "state job_status"),
+    _field("release", "point", "22:30", _TIME, "the start of the night"),
+    _field("deadline", "end", "05:00", _TIME, "the end of the night"),
+    _field("after", "names", "sq010_sim", "names of jobs", "no job", "dependencies depends_on"),
+    _field("seats", licences_of, "houdini;nuke:2", _SEATS, "none", "limits licenses licences"),
+    _field("pools", "names", "cpu;gpu", "pools, of --pool", "any pool"),
+    _field("processors", "whole", "4", "processors of each task", "1", _PROCESSORS, least=1),
+    _field("max_processors", "whole", "16", "processors of the job at a time", "no limit", least=1),
+    _field("spread", "spread", "0.5", _SPREAD, "times are certain"),
+    _field("must", is_yes, "yes", _YES, "the job may be left out"),
+    _field("forbid", is_yes, "yes", _YES, "the job may run"),
+    _field("cloud", is_yes, "yes", _YES, "the job stays on the farm"),
+    _field("demand", "length", "40h", "processor time", "that of tasks"),
+    _field("critical_path", "length", "3h", _TIME, "that of tasks"),
+)
+FIELDS: Mapping[str, Field] = {field.name: field for field in _ROWS}
 """The fields of jobs by name, in the order in which they are explained."""
 PREFIXED = {
-    SEATS: Field(f"{SEATS}NAME", "whole", example="1", unit="seats of NAME", without="holds none"),
-    HOLDS: Field(
-        f"{HOLDS}NAME", "number", example="2.5", unit="of --resource", without="holds none"
-    ),
+    SEATS: _field(f"{SEATS}NAME", "whole", "1", "seats of NAME", "holds none"),
+    HOLDS: _field(f"{HOLDS}NAME", "number", "2.5", "of --resource", "holds none"),
 }
 """Fields whose titles have a name after a prefix, of what each running task holds."""
 PRIORITY = "priority"
@@ -422,10 +346,9 @@ def _recognized(titles: Sequence[str], table: TextTable) -> dict[str, str]:
     fields = {key: title for key, title in own.items() if key.startswith((SEATS, HOLDS))}
     bare = {m[1].rstrip("_"): own[plain] for plain in own if (m := _UNIT.fullmatch(plain))}
     for key, declared in FIELDS.items():
-        predicted = "demand" in own and not own.keys() & {"tasks", "frames"}
         known = own if declared.kind != "length" else {**bare, **own}
         for title in (key, *declared.titles):
-            if title in known and not (title == "estimate" and predicted):
+            if title in known:
                 fields[key] = known[title]
                 break
     if "frames" in fields and "tasks" not in own:

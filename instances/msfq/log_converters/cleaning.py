@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, Needs, take_rows
+from schedopt.instances.msfq.logs import GROUPINGS, MOST_NEED, Floats, Jobs, Labels, Names, Needs
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.options import Option, is_count, is_number, one_of, whole
 
@@ -86,10 +86,11 @@ class RawLog:
 
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
-        keys = ["submit", "need", "run", "estimate", "user", "group", "queue", "partition", "name"]
-        keys += ["start", "release", "waiting", "running"]
-        kept = take_rows(map(self.__dict__.get, keys), rows)
-        self.__dict__ |= dict(zip(keys, kept, strict=True))
+        for key, column in vars(self).items():
+            if isinstance(column, np.ndarray | Labels):
+                setattr(
+                    self, key, column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+                )
         self.needs = {name: column[rows] for name, column in self.needs.items()}
 
     def leave_out(self, rows: Mask, words: str) -> Mask:
@@ -165,26 +166,20 @@ def clean_log(raw: RawLog, machine: Instance, options: Mapping[str, Any]) -> Job
         reasons = "; ".join(raw.notes) or "it has no jobs"
         found = f"none of {raw.rows}: {reasons}"
         raise InputError("at least one job that can be replayed", found=found)
-    user, group, queue, partition = (
-        None if labels is None else labels.used()
-        for labels in (raw.user, raw.group, raw.queue, raw.partition)
-    )
-    if (
-        partition is not None and not machine.partitions
-    ):  # omitted if it equals the queue or is constant
+    labels = {by: of.used() for by in GROUPINGS if (of := getattr(raw, by)) is not None}
+    queue, partition = labels.get("queue"), labels.get("partition")
+    if partition is not None and not machine.partitions:
         same = queue is not None and np.array_equal(partition.codes, queue.codes)
-        partition = None if same or len(partition.names) == 1 else partition
+        if same or len(partition.names) == 1:  # it says nothing more
+            del labels["partition"]
     is_at_submit = raw.release is None or np.array_equal(raw.release, raw.submit)
     return Jobs(
         submit=raw.submit,
         need=raw.need.astype(np.int32),
         run=raw.run,
         estimate=raw.estimate if np.isfinite(raw.estimate).any() else None,
-        user=user,
-        group=group,
-        queue=queue,
         name=raw.name,
-        partition=partition,
+        **labels,
         needs=Needs.of(raw.needs) if raw.needs else None,
         start=raw.start if raw.start is not None and np.isfinite(raw.start).any() else None,
         release=None if is_at_submit else raw.release,
