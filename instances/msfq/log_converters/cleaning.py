@@ -6,7 +6,6 @@ Archive", JPDC 74, 2014, section 3.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq.logs import GROUPINGS, MOST_NEED, Floats, Jobs, Labels, Names, Needs
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.options import Option, is_count, is_number, one_of, whole
+from schedopt.instances.options import Option, is_count, number, one_of, whole
 
 Mask = NDArray[np.bool_]
 
@@ -29,22 +28,7 @@ below 0 or more than the machine has are left out, and jobs are sorted by submit
 """
 
 
-def _is_time(value: object) -> bool:
-    """Return True if a value is a time of the log or an ISO date."""
-    if isinstance(value, str):
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            return False
-        return True
-    return is_number(value) and float(str(value)) >= 0
-
-
-_TIME = Option(
-    None,
-    "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00",
-    _is_time,
-)
+_TIME = number(None, "a time of the log, 0 or more", lambda v: v >= 0)
 BOUNDS = {
     "processors": whole(None, 1, MOST_NEED),
     "start": _TIME,
@@ -52,7 +36,7 @@ BOUNDS = {
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
 """The machine, and the window: the first ``jobs`` that can be replayed of those submitted from
-``start`` on and before ``end``. Dates are on the log's own clock."""
+``start`` on and before ``end``."""
 
 
 @dataclass
@@ -147,7 +131,7 @@ def clean_log(raw: RawLog, machine: Instance, options: Mapping[str, Any]) -> Job
 
     ``raw`` is modified.
     """
-    _window(raw, _bound(raw, options, "start"), _bound(raw, options, "end"))
+    _window(raw, options.get("start", -np.inf), options.get("end", np.inf))
     for words, wrong in _WRONG:
         raw.leave_out(wrong(raw), words)
     if options.get("zero") == "one":
@@ -219,37 +203,16 @@ def _fit_to_machine(raw: RawLog, machine: Instance) -> None:
         part = part[raw.leave_out(wide, f"that need more {name} than {where}")]
 
 
-def _bound(raw: RawLog, options: Mapping[str, Any], name: str) -> float | None:
-    """Return a bound of the window, in the log's time."""
-    value = options.get(name)
-    if value is None or not isinstance(value, str):
-        return None if value is None else float(value)
-    if raw.zero is None:
-        expected = "a number: this log's times are no dates"
-        raise InputError(expected, found=quote(value), place=f"option {name}")
-    date = datetime.fromisoformat(value)
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return date.timestamp() - raw.zero
-
-
-def _window(raw: RawLog, start: float | None, end: float | None) -> None:
+def _window(raw: RawLog, start: float, end: float) -> None:
     """Keep the jobs submitted within a window, and those of unknown submit."""
-    low, high = -np.inf if start is None else start, np.inf if end is None else end
-    outside = (raw.submit < low) | (raw.submit >= high)
+    outside = (raw.submit < start) | (raw.submit >= end)
     times = raw.submit[np.isfinite(raw.submit)]
     if len(times) and outside.sum() == len(times):
-        first, last = (_in_words(raw, time) for time in (times.min(), times.max()))
-        expected = f"a window with jobs in it: the log's were submitted from {first} to {last}"
+        between = f"{times.min():.12g} to {times.max():.12g}"
+        expected = f"a window with jobs in it: the log's were submitted from {between}"
         raise InputError(expected, found="none", place="option start, end")
     raw.rows -= int(np.count_nonzero(outside))
     raw.keep(~outside)
-
-
-def _in_words(raw: RawLog, time: float) -> str:
-    """Return a time of the log in the format of the options, and its date if known."""
-    if raw.zero is None:
-        return f"{time:.12g}"
-    return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
 def _clean_estimates(raw: RawLog, *, keep: bool) -> None:

@@ -135,7 +135,7 @@ def recorded(
     if (unknown := np.isnan(jobs.start)).any():
         name = jobs.job_names()[int(np.argmax(unknown))]
         reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
-        leave_out = "convert --option unfinished=drop leaves out jobs that wait"
+        leave_out = "sacct -s CD,CA,F,TO,NF,OOM,DL leaves out jobs that wait or run"
         raise NotApplicableError(f"{reason} ({leave_out})")
     write_starts(jobs.start, starts, queue)
     return measure(queue, jobs.start, slowdown_bound=slowdown_bound, note=_overfull(queue))
