@@ -8,35 +8,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.instances.hesrpt import Instance
-from schedopt.pictures.style import COLOURS, colours, decorate, label, panels, title
+from schedopt.pictures.style import COLOURS, colours, decorate, label, panels, single_panel, title
 from schedopt.pictures.style import names as called
 
 
-def jobs(
-    instance: Instance,
-    *,
-    named: int = 24,  # jobs up to which each has its own colour and name
-) -> Figure:
-    """Draw the sizes of the jobs, and their speedups up to all servers."""
-    figure, ((left, right),) = panels((9, 4), 1, 2)
+def jobs(instance: Instance) -> Figure:
+    """Draw the sizes of the jobs in increasing order, in the colours of their speedups."""
+    figure, axes = single_panel((8, 4))
     order = np.argsort(instance.sizes, kind="stable")
-    few = len(order) <= named
     kinds = [COLOURS[k % len(COLOURS)] for k in instance.kinds[order]]
-    left.bar(np.arange(len(order)), instance.sizes[order], color=kinds, width=0.8 if few else 1.0)
-    if few:
-        names = [label(instance.jobs[j].name, 14) for j in order]
-        left.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize=8)
+    axes.bar(np.arange(1, len(order) + 1), instance.sizes[order], color=kinds)
     if instance.sizes.max() > 100 * instance.sizes.min():
-        left.set_yscale("log")
-    servers = np.geomspace(1, max(instance.servers, 2), 200)
-    for k, speedup in enumerate(instance.speedups[: len(COLOURS)]):
-        right.plot(servers, speedup.at(servers), color=COLOURS[k], label=_kind(speedup))
-    right.set(xscale="log", yscale="log")
-    decorate(left, x="" if few else "jobs, the smallest first", y="size")
-    decorate(right, x="servers", y="speedup", legend="inside")
-    figure.suptitle(
-        f"{label(instance.name)}: {len(order)} jobs, {instance.servers:,} servers", fontsize=10
-    )
+        axes.set_yscale("log")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    words = f"{label(instance.name)}: {len(order)} jobs, {instance.servers:,} servers"
+    decorate(axes, words, "jobs, the smallest first (colours: speedups)", "size")
     return figure
 
 
@@ -87,12 +73,3 @@ def _incomplete(axes: Axes, solution: Any) -> None:
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")
     axes.set(ylim=(0, len(ends) * 1.05), ylabel="jobs to complete")
-
-
-def _kind(speedup: Any) -> str:
-    base = getattr(speedup, "base", speedup)
-    if hasattr(base, "p"):
-        return f"k^{base.p:g}"
-    if hasattr(base, "parallel"):
-        return f"Amdahl, f = {base.parallel:g}"
-    return "table"
