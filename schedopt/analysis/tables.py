@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from schedopt.sweep.variations import Variation
+    from schedopt.verbs.whatif import Variation
 
 
 WORDS = {

@@ -119,7 +119,7 @@ class NightPlan:
         elif name.endswith(plan_table.FORMATS):
             plan_table.write(self.whole, path)
         else:
-            from schedopt.pictures.plan import plan as draw
+            from schedopt.pictures.charts import plan as draw
             from schedopt.verbs.plot import save
 
             save(draw(self.whole, self.instance, self.replanned_at), path)

@@ -14,9 +14,9 @@ from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
 from schedopt.sweep.rows import LINES, BenchRow, read_lines
-from schedopt.sweep.variations import Variation
 from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, load
+from schedopt.verbs.whatif import Variation
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -75,7 +75,7 @@ def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
         case "an instance":
             return problem_of(items[0]).draw(items[0])
         case "a plan":
-            from schedopt.pictures.plan import plan
+            from schedopt.pictures.charts import plan
 
             return plan(Plan.of(items[0]), instance)
         case "rows of a bench":

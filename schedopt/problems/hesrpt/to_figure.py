@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from schedopt.instances.hesrpt import Instance
 from schedopt.pictures.style import COLOURS, colours, decorate, label, panels, single_panel, title
@@ -20,7 +21,7 @@ def jobs(instance: Instance) -> Figure:
     axes.bar(np.arange(1, len(order) + 1), instance.sizes[order], color=kinds)
     if instance.sizes.max() > 100 * instance.sizes.min():
         axes.set_yscale("log")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     words = f"{label(instance.name)}: {len(order)} jobs, {instance.servers:,} servers"
     decorate(axes, words, "jobs, the smallest first (colours: speedups)", "size")
     return figure
