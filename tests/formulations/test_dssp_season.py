@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt import evaluate, solve
-from schedopt.formulations.dssp import Season, Selection
+from schedopt import solve
+from schedopt.formulations.dssp import Season
 from schedopt.formulations.dssp.profiles import BlockTask, assign_processors, block_levels
 from schedopt.instances import files
-from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp import Instance, Job, SelectedNights, selected_nights
+from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.errors import InputError
-from schedopt.policies.registry import NotApplicableError, registered
 
 
 def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
@@ -115,69 +112,6 @@ def test_season_counts_past_use() -> None:
     assert worth({**cap, "past": {"fx": 8}, "past_total": 10, "window": 2}) == 3 + 2
     over = schedopt.solve(night({**cap, "past": {"fx": 11}, "past_total": 10}))
     assert over.termination == "infeasible" and over.conflict == ("fair-share[0]",)
-
-
-@pytest.mark.parametrize(
-    ("rule", "place"),
-    [
-        ({"each": {}}, "constraints[0].each"),
-        ({"each": {"at_most": 0.1, "at_least": 0.2}}, "constraints[0].each.at_least"),
-        ({"each": {"at_most": 0.1}, "window": 2, "half_life": 1}, "constraints[0]"),
-        ({"each": {"at_most": 0.1}, "half_life": 0}, "constraints[0].half_life"),
-        ({"each": {"at_most": 0.1}, "past": {"fx": -1}}, "constraints[0].past[...]"),
-        ({}, "constraints[0]"),
-    ],
-)
-def test_season_refuses_meaningless_fields(rule: dict[str, Any], place: str) -> None:
-    with pytest.raises(InputError) as caught:
-        night(rule)
-    assert caught.value.place.replace("[fx]", ".fx") == place
-
-
-def test_several_nights_are_refused_by_what_is_for_one() -> None:
-    rule = {"each": {"at_most": 0.5}}
-    with pytest.raises(InputError, match="season"):
-        schedopt.solve(night(rule, nights=2), formulation="selection")
-    with pytest.raises(InputError, match="season"):
-        schedopt.solve(night(rule, nights=2), formulation="schedule")
-    found = schedopt.evaluate(night(rule, nights=2), "greedy")
-    assert found.termination == "not-applicable"
-    with pytest.raises(InputError, match="`nights`"):
-        files.parse(
-            b'{"problem":"dssp","name":"n","processors":2,"deadline":5,"jobs":'
-            b'[{"name":"a","reward":1,"stages":[[1]],"first_night":2}]}'
-        )
-
-
-def job(name: str, length: float, **more: object) -> Job:
-    return Job(name=name, reward=1.0, stages=((length,),), **more)  # type: ignore[arg-type]
-
-
-def windowed(*jobs: Job, **more: object) -> Instance:
-    given = {"name": "n", "processors": 1, "deadline": 10.0, "jobs": jobs} | more
-    return Instance(**given)  # type: ignore[arg-type]
-
-
-def test_season_refuses_options_of_one_night() -> None:
-    one = windowed(job("a", 2.0, deadline=3.0), job("b", 2.0, deadline=3.0))
-    seated = windowed(job("a", 2.0), constraints=(Seats(capacity=1, use={"a": 1}),))
-    for instance in (one, seated):
-        assert evaluate(instance, "maxk").termination == "not-applicable"
-        assert "Theorem 4" in str(refusal(Selection, instance, fill="guaranteed"))
-        with pytest.raises(NotApplicableError, match="Theorem 4"):
-            registered("dssp")["greedy"].run(instance, fill="guaranteed")
-    with pytest.raises(InputError, match="Theorem 4"):
-        Selection(windowed(job("a", 2.0)), fill="guaranteed").add(Seats(capacity=1, use={"a": 1}))
-    assert evaluate(one, "core").termination == "not-applicable"
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("release", -1.0), ("release", float("inf")), ("deadline", 0.0), ("deadline", float("nan"))],
-)
-def test_windows_that_are_none(field: str, value: float) -> None:
-    with pytest.raises(InputError, match=field):
-        job("a", 1.0, **{field: value})
 
 
 PROFILES = st.lists(st.integers(0, 4), min_size=1, max_size=9)

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import TEAMS, night
 from builders.refusals import refusal
 
-from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
-from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.formulations.constraints import Constraint, Forbid, Require
+from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
@@ -77,16 +76,6 @@ class Quota(Constraint, frozen=True, tag="quota"):
             yield f"{used} units of {self.units}"
 
 
-class Unknown(Constraint, frozen=True, tag="unknown"):
-    """A kind that says nothing about selections."""
-
-
-def test_season_refuses_a_kind_of_the_earlier_form() -> None:
-    nights = msgspec.structs.replace(night([(5, 5), (4, 1)]), nights=2)
-    with pytest.raises(InputError, match="a kind that a season can take"):
-        Season(nights).add(Quota(team="fx", units=4))
-
-
 def test_selection_takes_a_kind_of_the_earlier_form() -> None:
     instance = night([(5, 5), (4, 1), (3, 1), (2, 4)])
     assert solve(instance).objective == 12
@@ -94,22 +83,6 @@ def test_selection_takes_a_kind_of_the_earlier_form() -> None:
     assert result.checked
     assert result.violations == ()
     assert result.objective == 9
-
-
-def test_selection_refuses_kinds_of_other_problems() -> None:
-    with pytest.raises(InputError, match=r"'apart', .* 'together'"):
-        Selection(night([(1, 1)])).add(Unknown())
-
-
-def test_constraints_are_validated_when_they_are_added() -> None:
-    selection = Selection(night([(1, 1)]))
-    with pytest.raises(InputError, match="the name of a job"):
-        selection.add(Require(jobs=("nobody",)))
-    with pytest.raises(InputError, match="a grouping that some job has"):
-        selection.add(FairShare(by="show", at_most={"x": 1}))
-    selection.add(Forbid(jobs=("j0",), name="no"))
-    with pytest.raises(InputError, match="a name of its own"):
-        selection.add(Require(jobs=("j0",), name="no"))
 
 
 @pytest.mark.parametrize(
@@ -149,27 +122,6 @@ def a_night(
     )
 
 
-def test_selection_searched_beyond_its_bound() -> None:
-    """Two processors, tasks 2, 2, 2 and deadline 3: the knapsack takes all, a schedule does not."""
-    night = a_night([(1, [[2.0]]), (1, [[2.0]]), (1, [[2.0]])], 2, 3.0)
-    result = solve(night, formulation="schedule")
-    assert (result.objective, result.bound, result.solution_status) == (2.0, 2.0, "optimal")
-    assert result.options["relaxation"] == 3.0
-
-
-def test_solve_rounds_lengths_that_are_not_decimals_with_a_note() -> None:
-    night = a_night([(1, [[1 / 3]]), (1, [[2**0.5]])], 1, 1.75)
-    result = solve(night, formulation="schedule")
-    assert result.options["exact"] is False
-    assert 0 < result.options["rounding"] < 1e-5
-    assert result.objective == 2.0  # and the bound is the knapsack's
-    assert result.proven
-
-
-def test_schedule_refuses_a_job_without_stages() -> None:
-    assert "stages" in str(refusal(solve, "instances/dssp/two-shots.json", formulation="schedule"))
-
-
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e6])
 @pytest.mark.parametrize("worth", [1.0, 0.001 * 9, 1e6])
 def test_schedule_with_late_rewards_is_proven_in_every_unit(size: float, worth: float) -> None:
@@ -180,13 +132,3 @@ def test_schedule_with_late_rewards_is_proven_in_every_unit(size: float, worth: 
     assert result.objective == pytest.approx(7 / 6 * worth)
     nothing = solve(Schedule(night).add(Forbid(jobs=("j0", "j1"))))
     assert (nothing.proven, nothing.objective, nothing.bound) == (True, 0.0, 0.0)
-
-
-def test_schedule_reports_what_rounding_leaves_open() -> None:
-    """No unit makes roots whole: CP-SAT's bound is above what they may sum to."""
-    jobs = [(2.0**0.5 / 3**i, [[4e6]]) for i in range(20)]
-    night = a_night(jobs, 1, 6e6, late=((0.0, 0.5), (7e6, 0.0)))
-    result = solve(night, formulation="schedule", solver="cp-sat")
-    assert result.solution_status == "feasible"
-    assert "within rounding" in result.message
-    assert result.bound > result.objective == pytest.approx(2.0**0.5 * (1 + 5 / 42 + 1 / 126))

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from judge.dispatched import simulate_plainly
 from judge.nights import drawn
 
-from schedopt import evaluate, solve
+from schedopt import evaluate
 from schedopt.instances import files
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp import Instance, Job, bounding
+from schedopt.instances.dssp import Instance, Job
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.dssp.dispatch import simulate
-from schedopt.policies.registry import NotApplicableError
-from schedopt.problems import problem
 from schedopt.solvers import compiling
 
 DISPATCHERS = tuple(dispatchers.KEYS)
@@ -107,15 +105,6 @@ def test_dispatch_passes_over_a_task_without_a_seat() -> None:
     assert not evaluate(loose, "greedy+first", constraints=[seats]).violations
 
 
-def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:
-    """As the paper says of its Figure 1, on one processor (section 3.2)."""
-    instance = night([[[3.0, 3.0], [3.0, 3.0]], [[2.0, 2.0], [2.0, 2.0]]], 1)
-    lcpf = evaluate(instance, "lcpf").solution.completion
-    cpa = evaluate(instance, "cpa").solution.completion
-    assert lcpf == {"j0": 12.0, "j1": 20.0}
-    assert cpa["j1"] - cpa["j0"] <= 4 or cpa["j0"] > 12
-
-
 def test_dispatch_keys_equal_hand_calculations() -> None:
     instance = night([[[2.0]], [[1.0], [3.0]], [[3.0]]], 1)
     order = {
@@ -129,27 +118,6 @@ def test_dispatch_keys_equal_hand_calculations() -> None:
     for name, expected in order.items():
         completion = evaluate(instance, name).solution.completion
         assert sorted(completion, key=completion.__getitem__) == expected, name
-
-
-def test_dispatch_orders_by_predictions_and_runs_tasks() -> None:
-    jobs = (
-        Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),
-        Job(name="b", reward=1, stages=((1.0,),), demand=9, critical_path=9),
-    )
-    instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
-    assert evaluate(instance, "lcpf").solution.completion == {"a": 6.0, "b": 1.0}
-    assert evaluate(instance, "stcpu").solution.completion == {"a": 5.0, "b": 6.0}
-
-
-def test_dispatch_refuses_a_job_without_stages() -> None:
-    jobs = (Job(name="a", reward=1, demand=1, critical_path=1),)
-    instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
-    for name in ("lcpf", "greedy+lcpf", "maxk"):
-        result = evaluate(instance, name)
-        assert result.termination == "not-applicable"
-        assert "jobs[0]" in str(result.message)
-    with pytest.raises(NotApplicableError):
-        dispatchers.simulate_dispatcher(instance, "lcpf", np.array([0]))
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
@@ -177,31 +145,3 @@ def test_maxk_takes_all_that_fit_in_order(jobs: list[list[list[float]]], process
             played = dispatchers.simulate_dispatcher(instance, name, more, 5)
             if {j.name for j in by_demand[: len(chosen)]} == set(chosen):
                 assert np.nanmax(played.completion) > instance.deadline
-
-
-def test_selection_then_dispatch_keeps_side_constraints() -> None:
-    result = evaluate("instances/dssp/night.json.gz", "selection+lcpf", options={"fill": 0.9})
-    assert result.violations == ()
-    assert max(result.solution.shares["team"].values()) <= 0.3 * 1.0 / 1.0
-    optimum = solve("instances/dssp/night.json.gz", options={"fill": 0.9})
-    assert set(result.solution.selected) == set(optimum.solution.selected)
-    assert result.objective <= optimum.objective
-
-
-def test_two_phase_policy_names() -> None:
-    from schedopt.instances.errors import InputError
-
-    assert problem("dssp").policy("greedy+lcpf").phase == "both"
-    for wrong in ("lcpf+greedy", "greedy+greedy", "greedy+", "+lcpf", "gredy+lcpf"):
-        with pytest.raises(InputError):
-            problem("dssp").policy(wrong)
-
-
-def test_bounding_instance_uses_tasks() -> None:
-    jobs = (Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),)
-    planned = Instance(name="p", processors=1, deadline=4, jobs=jobs)
-    late = Instance(name="p", processors=1, deadline=4, jobs=jobs, late=((0, 0.5), (2, 0.0)))
-    assert bounding(planned).demands.tolist() == [5.0]
-    assert bounding(late).deadline == 6.0
-    plain = night([[[1.0]]], 1)
-    assert bounding(plain) is plain

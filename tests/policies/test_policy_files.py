@@ -3,23 +3,18 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 from builders.cli import ROOT
 from builders.refusals import refusal
-from typer.testing import CliRunner
 
 from schedopt import bench, evaluate
-from schedopt.cli import app
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load as load_instance
 from schedopt.policies import registry
 from schedopt.policies.from_file import load, load_only, read
 from schedopt.sweep.rows import BenchRow
 from schedopt.sweep.sources import generated_sources
 
 NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
-SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
 QUEUE = ROOT / "instances" / "msfq" / "small.json"
 SELECTOR = """
 import numpy as np
@@ -66,17 +61,6 @@ def test_policy_file_is_evaluated(tmp_path: Path) -> None:
     assert "plain Python" in str(queue.message)
 
 
-def test_policy_file_that_changed_replaces_its_policies(tmp_path: Path) -> None:
-    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
-    first = evaluate(NIGHT, "mine", policy_files=[mine])
-    write(tmp_path, SELECTOR.format(name="mine", which=1))
-    second = evaluate(NIGHT, "mine", policy_files=[mine])
-    assert first.solution.selected != second.solution.selected
-    write(tmp_path, SELECTOR.format(name="other", which=1))
-    evaluate(NIGHT, "other", policy_files=[mine])
-    assert "'mine'" in str(refusal(evaluate, NIGHT, "mine", policy_files=[mine]))
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -98,14 +82,6 @@ def test_policy_file_that_fails_names_its_line(tmp_path: Path, text: str, says: 
     assert str(mine) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert registry.all_policies() == before
-
-
-def test_policy_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert "missing.py" in str(refusal(read, tmp_path / "missing.py"))
-    with pytest.raises(InputError, match="a Python file"):
-        read(write(tmp_path, RULE, "mine.txt"))
-    (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00")
-    assert "UTF-8" in str(refusal(read, tmp_path / "mine.py"))
 
 
 DISPATCHER = """
@@ -157,14 +133,6 @@ def test_policy_file_of_any_problem_needs_one_import(
     assert found.objective == pytest.approx(objective)
 
 
-def test_policy_file_dispatcher_orders_by_its_key(tmp_path: Path) -> None:
-    night = load_instance("example:night")
-    backwards = msgspec.structs.replace(night, jobs=night.jobs[::-1])
-    mine = write(tmp_path, DISPATCHER.format(returns="[-i for i in range(len(night.jobs))]"))
-    last = evaluate(night, "mine", policy_files=[mine])
-    assert last.objective == evaluate(backwards, "first").objective
-
-
 OWN = SELECTOR.format(name="mine", which=0).replace("return chosen", "return {returns}")
 NOTHING = ["None", "[float('nan')] * 2", "[[1], [2, 3]]"]
 RETURNED = [
@@ -187,16 +155,6 @@ def test_policy_file_with_a_useless_return_is_refused(
         assert "\n" not in str(caught.value)
 
 
-def test_policy_file_that_raises_an_interrupt_interrupts(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    text = SELECTOR.format(name="mine", which=0).replace("return chosen", "raise KeyboardInterrupt")
-    mine = write(tmp_path, text)
-    with pytest.raises(KeyboardInterrupt):
-        bench([NIGHT, SHOTS], policies=["mine"], policy_files=[mine])
-    assert capfd.readouterr().err == ""
-
-
 def test_policy_file_text_is_run_by_processes(tmp_path: Path) -> None:
     few = generated_sources("dssp", "uncorrelated", seeds=range(3), options={"jobs": 20})
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
@@ -211,11 +169,3 @@ def test_policy_file_text_is_run_by_processes(tmp_path: Path) -> None:
     assert gaps(changed) != gaps(here)
     both = {row.key for row in changed} & {row.key for row in here}
     assert both == {row.key for row in here if row.policy == "greedy"}
-
-
-def test_policy_file_flag_of_evaluate_and_bench(tmp_path: Path) -> None:
-    run = CliRunner().invoke
-    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
-    flags = ["--policy", "mine", "--policy-file", str(mine), "--json"]
-    assert '"policy":"mine"' in run(app, ["evaluate", str(NIGHT), *flags]).stdout
-    assert '"policy":"mine"' in run(app, ["bench", str(NIGHT), *flags]).stdout

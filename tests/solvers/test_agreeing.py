@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 
 from schedopt.formulations.program import IntegerProgram, ProgramWriter
 from schedopt.instances.decimals import Whole
-from schedopt.instances.files import load
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
 from schedopt.solvers.dssp.selection.priced_core import conflict_oracle
 from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run, drive
-from schedopt.verbs.solve import solve
 
 Step = tuple[float | None, float | None, bool] | BaseException
 
@@ -63,18 +61,9 @@ def test_drive_ends_with_the_right_termination(
     assert run.trace[-1][1:] == (search.value, search.bound)
 
 
-def test_drive_watches_and_traces_each_change() -> None:
-    seen: list[tuple[float | None, float | None]] = []
-    limits = Limits(watch=lambda seconds, best, bound: seen.append((best, bound)))
-    run = Run(limits)
-    drive(Scripted((None, 1.0, False), (None, 1.0, False), (2.0, 2.0, True)), run)
-    assert seen == [(None, 1.0), (None, 1.0), (2.0, 2.0)]
-    assert [entry[1:] for entry in run.trace] == [(None, 1.0), (2.0, 2.0)]
-
-
 @pytest.mark.parametrize("kind", agree.KINDS)
 def test_two_methods_agree_on_random_instances(kind: str) -> None:
-    told = agree.run_part(kind, 10**7, 2 if kind in agree.RARE else 12)
+    told = agree.run_part(kind, 10**7, 1 if kind in agree.RARE else 8)
     assert told["quarrels"] == []
     assert told.get("withheld", 0) == 0
 
@@ -124,20 +113,6 @@ def test_smallest_conflict_cut_short_keeps_a_conflict(stop: type[BaseException])
     with pytest.raises(ConflictNotReducedError) as caught:
         smallest_conflict(NAMES, holds)
     assert bad < set(caught.value.conflict) < set(NAMES)
-
-
-def test_smallest_conflict_ends_with_an_inconsistent_solver() -> None:
-    with pytest.raises(ConflictNotReducedError, match="solves again"):
-        smallest_conflict(NAMES, lambda names: True)
-
-
-def test_solve_without_time_reports_an_unreduced_conflict() -> None:
-    night = load("instances/dssp/conflict.json")
-    result = solve(night, time_limit=1e-9, solver="highs")
-    assert result.termination in ("infeasible", "time-limit")
-    if result.termination == "infeasible":
-        assert "smallest" in str(result.message)
-        assert {"lighting-floor", "fx-floor", "trailer-tonight"} <= set(result.conflict)
 
 
 def contradictory(rng: Random) -> IntegerProgram:

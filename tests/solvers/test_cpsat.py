@@ -9,10 +9,10 @@ import pytest
 from builders.epoch import packing
 
 from schedopt import solve
-from schedopt.formulations.cp_sat import WholeModel, set_domain
+from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.instances.constraints import Apart, Forbid, Together
+from schedopt.instances.constraints import Apart, Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.solvers import cpsat
@@ -49,13 +49,6 @@ def test_cp_sat_keeps_the_warm_start_when_interrupted(
     assert result.termination == "interrupted"
     assert check(night, result.document()).ok
     assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
-
-
-def test_cp_sat_without_time_returns_the_given_bound(night: Instance) -> None:
-    result = cpsat.solve(Schedule(night), Limits(time_limit=0.0), bound=10_550.0)
-    assert (result.termination, result.solution_status) == ("time-limit", "none")
-    assert (result.objective, result.bound, result.gap) == (None, 10_550, None)
-    assert cpsat.solve(Schedule(night), Limits(time_limit=0.0)).bound is None
 
 
 def test_cp_sat_with_one_worker_is_deterministic() -> None:
@@ -117,29 +110,6 @@ def test_cp_sat_proves_the_changed_model(make: Callable[[], WholeModel]) -> None
     assert (result.termination, result.solution, result.conflict) == ("infeasible", None, ())
 
 
-def test_cp_sat_honours_a_changed_domain() -> None:
-    model = partition()
-    set_domain(model.model.proto.variables[model.x["j2", "j2"].index], [1, 1])
-    result = solve(model, threads=1)
-    assert (result.objective, result.proven, result.violations) == (32, True, ())
-    assert (result.solver, result.checked) == ("model", False)
-    other = rectangles()
-    set_domain(other.model.proto.variables[other.runs["j1"][4].index], [1, 1])
-    assert solve(other, threads=1).objective == 8
-    third = schedule()
-    set_domain(third.model.proto.variables[third.x["b"].index], [0, 0])
-    assert solve(third, threads=1).objective == 1
-
-
-def test_cp_sat_ignores_a_rule_switched_off() -> None:
-    model = partition().add(Apart(name="two", jobs=("j1", "j2")))
-    assert solve(model, threads=1).objective == 32
-    set_domain(model.model.proto.variables[model.literals["two"].index], [0, 0])
-    result = solve(model, threads=1)
-    assert result.objective == 16
-    assert result.violations  # of what is declared
-
-
 def test_side_constraints_after_the_model_was_built_are_stated_in_it() -> None:
     for make in (partition, rectangles):
         model = make()
@@ -168,34 +138,6 @@ def test_cp_sat_optimizes_a_changed_objective_without_a_bound() -> None:
     assert (result.objective, result.bound, result.solver) == (0, None, "model")
     night.model.clear_objective()
     assert "no objective" in str(solve(night, threads=1).message)
-
-
-def test_cp_sat_conflict_of_a_changed_model_is_smallest() -> None:
-    rules = (Together(name="one", jobs=("j1", "j2")), Apart(name="other", jobs=("j3", "j4")))
-    model = partition().add(*rules)
-    model.model.add(model.x["j2", "j2"] == 1)
-    declared = str(model.model.proto)
-    result = solve(model, threads=1)
-    assert (result.termination, result.conflict) == ("infeasible", ("one",))
-    assert str(model.model.proto) == declared
-
-
-def test_cp_sat_reports_an_invalid_model() -> None:
-    model = partition()
-    set_domain(model.model.proto.variables[0], [3, 1])
-    result = solve(model, threads=1)
-    assert (result.termination, result.solution) == ("error", None)
-    assert "rejects the changed model" in str(result.message)
-
-
-def test_cp_sat_bound_counts_without_a_solution() -> None:
-    for loss, bounds in ((0.0, (151.0, 157.0)), (None, (151.0, 151.0))):  # None: of another model
-        run = cpsat._CpSatRun(Limits(), known=151.0, sign=-1, loss=loss)
-        run.status = cpsat.cp_model.UNKNOWN
-        assert run.bound() == 151.0
-        for called, bound in zip((150.0, 157.0), bounds, strict=True):
-            run._bounded(called)
-            assert run.bound() == run.trace[-1][2] == bound
 
 
 def three_jobs(billions: int) -> Instance:

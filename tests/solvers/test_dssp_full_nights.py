@@ -33,10 +33,10 @@ def full_night(processors: int, tasks: int, jobs: int, seed: int) -> Instance:
     )
 
 
-@pytest.mark.parametrize("seed", range(20 if ALL else 2))
-@pytest.mark.parametrize("jobs", [1, 10])
+@pytest.mark.parametrize("seed", range(20 if ALL else 1))
+@pytest.mark.parametrize("jobs", [10])
 @pytest.mark.parametrize("tasks", [3, 5])
-@pytest.mark.parametrize("processors", [10, 20, 50, 100])
+@pytest.mark.parametrize("processors", [10, 50])
 def test_schedule_of_full_night_is_proven(
     processors: int, tasks: int, jobs: int, seed: int
 ) -> None:
@@ -65,7 +65,3 @@ def test_pack_finds_packing_that_exists(parts: list[list[int]]) -> None:
     capacity = max(map(sum, parts))
     sizes = [size for part in parts for size in part]
     assert pack(sizes, capacity, len(parts)) is not None
-
-
-def test_pack_returns_none_when_items_exceed_bins() -> None:
-    assert pack([6, 6, 6], 10, 2) is None

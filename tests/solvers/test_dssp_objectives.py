@@ -5,20 +5,17 @@ from importlib import import_module
 from itertools import product
 from random import Random
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples, tried
-from builders.refusals import refusal
 from hypothesis import strategies as st
 from judge.brute import Night
 from judge.nights import drawn
 
 import schedopt
-from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances import files
-from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
-from schedopt.instances.dssp import Down, Instance, Job
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.priced_core.in_order import best_in_order
@@ -62,7 +59,7 @@ def every_selection(night: Instance) -> tuple[np.ndarray, np.ndarray]:
     return every, every @ np.array(worths).T
 
 
-@pytest.mark.parametrize("seed", range(examples(60)))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
     night = random_night(seed)
     best = [v / 10 for v in max(map(tuple, every_selection(night)[1].tolist()))]
@@ -71,87 +68,6 @@ def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
         assert result.solution.objectives == pytest.approx(best, abs=1e-12)
         assert result.proven and result.checked and not result.violations
         assert result.proved_by == (solver or "priced-core")
-
-
-@pytest.mark.parametrize("solver", [None, "model"])
-@pytest.mark.parametrize("order", [("reward", "-cost"), ("reward", "-cost", "demand")])
-@pytest.mark.parametrize("costs", [(2,), (2, 3), (0, 1)])
-def test_minimized_objective_leaves_out_jobs_without_reward(
-    costs: tuple[int, ...], order: tuple[str, ...], solver: str | None
-) -> None:
-    jobs = tuple(
-        Job(name=f"j{i}", reward=0, demand=1, critical_path=1, values={"cost": cost})
-        for i, cost in enumerate(costs)
-    )
-    night = Instance(name="night", processors=1, deadline=4, jobs=jobs, objectives=order)
-    result = schedopt.solve(night, solver=solver)
-    free = sum(cost == 0 for cost in costs) if "demand" in order else 0
-    assert result.solution.objectives == (0, 0, free)[: len(order)]
-
-
-def test_check_finds_forged_and_missing_objectives() -> None:
-    night = random_night(1)
-    claim = schedopt.solve(night).document()
-    for objectives in ([3.0, 99.0, 1.0], [], msgspec.UNSET):
-        solution = dict(claim.solution) | {"objectives": objectives}
-        if objectives is msgspec.UNSET:
-            del solution["objectives"]
-        forged = msgspec.structs.replace(claim, solution=solution)
-        report = schedopt.check(night, forged)
-        assert any("objectives" in what for what in report.violations)
-
-
-@pytest.mark.parametrize(
-    ("objectives", "words"),
-    [
-        (("cores",), "'reward' first"),
-        (("reward", "colour"), "a name of jobs' values"),
-        (("reward", "io", "io"), "each objective once"),
-    ],
-)
-def test_instance_refuses_invalid_objectives(objectives: tuple[str, ...], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        msgspec.structs.replace(random_night(1), objectives=objectives)
-
-
-def test_engine_of_one_objective_refuses_several() -> None:
-    night = random_night(1)
-    assert "priced-core" in str(refusal(schedopt.solve, night, solver="highs"))
-    staged = msgspec.structs.replace(
-        night, jobs=tuple(msgspec.structs.replace(j, stages=((1.0,),)) for j in night.jobs)
-    )
-    said = str(refusal(schedopt.solve, staged, formulation="schedule", solver="cp-sat"))
-    assert "several objectives; expected" in said
-    assert "one objective" in str(refusal(lambda: Schedule(staged).model))
-    late = msgspec.structs.replace(staged, late=((0.0, 1.0), (1.0, 0.5)))
-    assert "late" in str(refusal(schedopt.solve, late, formulation="schedule"))
-
-
-def test_objectives_of_jobs_that_cannot_be_on_time_have_no_weight() -> None:
-    third, large = 0.333333, 2.0**20
-    jobs = (
-        Job(name="first", reward=0, stages=((third,), (third,)), deadline=0.5),
-        Job(name="wide", reward=0, stages=((2 * third,) * 3,), values={"two": large}),
-        Job(
-            name="after",
-            reward=0,
-            stages=((2 * third,),),
-            after=("first",),
-            values={"one": large},
-        ),
-    )
-    night = Instance(
-        name="n",
-        processors=2,
-        deadline=1.5,
-        jobs=jobs,
-        down=(Down(start=0.5, end=1.0, processors=1),),
-        constraints=(Apart(jobs=("after", "wide", "first")),),
-        objectives=("reward", "one", "two"),
-    )
-    result = solve(night, formulation="schedule", threads=1)
-    assert result.proven, result.message
-    assert not any(result.solution.objectives)
 
 
 def test_schedule_with_objectives_is_no_better_with_less_time() -> None:
@@ -231,7 +147,7 @@ def test_greedy_solution_keeps_rules_and_its_bound_is_valid(name: str, seed: int
 
 
 @pytest.mark.parametrize("nights", [1, 3])
-@tried(600, seed=st.integers(0, 2**31))
+@tried(200, seed=st.integers(0, 2**31))
 def test_greedy_selection_keeps_every_rule(nights: int, seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     file = json.loads(drawn(seed, ("after",) if nights > 1 else (), nights, most=12))
@@ -254,27 +170,3 @@ def test_greedy_selection_keeps_every_rule(nights: int, seed: int) -> None:
         plan = dict.fromkeys(names, 0)
         plan |= {name: n for n, one in enumerate(run, 1) for name in one.selected}
         assert Night(json.dumps(file).encode()).allows(plan), plan
-
-
-def test_greedy_meets_floors_and_requirements_first() -> None:
-    night = generate("dssp", "uncorrelated", seed=3, options={"jobs": 3000, "groups": 6})
-    poorest = min(night.jobs, key=lambda job: job.reward / max(job.demand or 0, 1))
-    rules = [
-        FairShare(by="team", at_most={"team-01": 0.1}, at_least={"team-02": 0.2}),
-        Require(jobs=(poorest.name,)),
-        AtLeast(by="team", group="team-03", count=40),
-    ]
-    result = solve(night, constraints=rules, time_limit=0.0)
-    assert result.violations == ()
-    assert poorest.name in result.solution.selected
-    assert result.objective <= result.bound
-
-
-def test_season_without_time_has_a_greedy_solution() -> None:
-    season = generate("dssp", "season", seed=1, options={"nights": 20, "processors": 100})
-    cap = FairShare(by="team", each={"at_most": 0.4}, window=3)
-    season = msgspec.structs.replace(season, constraints=(cap,))
-    result = solve(season, formulation="season", time_limit=0.0)
-    assert result.violations == ()
-    assert 0 < result.objective <= result.bound
-    assert result.termination == "time-limit"

@@ -1,29 +1,21 @@
 """The search for schedules: repeated, ruled, ended in time; machines that change."""
 
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from builders.dssp import a_night
-from builders.effort import examples, tried
-from builders.refusals import GONE, changed
-from contract import dssp as contract
-from hypothesis import strategies as st
+from builders.effort import examples
 from judge.nights import FEATURES, drawn
 from msgspec import structs
 
 import schedopt
 from schedopt import generate, solve
-from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.errors import InputError
 from schedopt.planning import plan_rows
-from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch
 from schedopt.validation.dssp.schedule import check
@@ -92,15 +84,6 @@ def test_schedule_packing_is_a_valid_schedule() -> None:
     assert packed > examples(100)
 
 
-@tried(200, seed=st.integers(0, 2**31))
-def test_bound_beside_the_greedy_selection_is_not_below_the_optimum(seed: int) -> None:
-    model = contract.selection(Random(seed))  # noqa: S311
-    best = solve(model, threads=1)
-    _, bound = greedy_solution(model)
-    if best.objective is not None and bound is not None:
-        assert best.objective <= bound * (1 + 1e-12)
-
-
 def test_packing_fills_the_end_of_a_night() -> None:
     night = files.load("archive:dssp-schedule-open/dssp-schedule-open-05")
     model = Schedule(night)
@@ -128,91 +111,8 @@ def test_side_constraints_are_kept() -> None:
 # --- what is said -----------------------------------------------------------------------------
 
 
-POOLED = {"pools": {"cpu": 2}, "processors": GONE}
-DOWN = {"down": [{"start": 1, "end": 2, "processors": 1}]}
-
-
-@pytest.mark.parametrize(
-    ("key", "where", "changes"),
-    [
-        *[(key, "", {key: value}) for key, value in (("capacity", [[4, 3]]), ("end", 9))],
-        ("resources", "", {"resources": {"gpu": 1}}),
-        ("pools", "", POOLED),
-        ("down", "", DOWN),
-        ("after", "jobs.0.", {"after": ["b"]}),
-        ("max_processors", "jobs.0.", {"max_processors": 1}),
-        ("processors", "jobs.0.", {"processors": 2}),
-    ],
-    ids=str,
-)
-def test_schedule_search_names_an_unknown_key(
-    key: str, where: str, changes: dict[str, Any]
-) -> None:
-    night = files.parse(changed("dssp", where, changes))
-    assert key in night.features
-    with pytest.raises(InputError, match=f"`{key}`"):
-        Selection(night, fill="guaranteed")
-    if key == "after":
-        with pytest.raises(InputError, match=f"`{key}`"):
-            Season(night)
-    assert schedopt.evaluate(night, "maxk").termination == "not-applicable"
-    result = schedopt.solve(Selection(night))
-    assert result.violations == ()
-    assert result.bound == result.objective
-
-
-def test_plan_has_order_and_clock_times(tmp_path: Path) -> None:
-    night = a_night(start="2026-11-22T20:00+01:00", unit="h")
-    path = tmp_path / "night.json"
-    path.write_bytes(msgspec.json.encode(night))
-    result = schedopt.solve(schedopt.load(path), formulation="schedule")
-    plan = planned(night, result)
-    order = sorted(range(3), key=lambda j: plan["start"][j])
-    assert [plan["rank"][j] for j in order] == [1, 2, 3]
-    assert plan["rank"][1] > plan["rank"][0]
-    b = plan["start"][1]
-    hour = int(20 + b) % 24
-    assert plan["start_time"][1].startswith(f"2026-11-23T{hour:02d}:")
-    assert plan["end_time"][1].endswith("+01:00")
-    assert "start_time" not in planned(a_night(), result)
-
-
 def planned(night: Instance, result: Any, run: Any = None) -> dict[str, list[Any]]:
     return plan_rows.plan(night, result, run or result).columns()
-
-
-def test_schedule_engines_on_a_changing_machine() -> None:
-    draw = Random(5)  # noqa: S311
-    jobs = tuple(
-        Job(
-            name=f"j{j}",
-            reward=float(draw.randint(1, 99)),
-            demand=float(draw.randint(1, 50)),
-            critical_path=1.0,
-        )
-        for j in range(90)
-    )
-    night = Instance(name="many", processors=30, deadline=24, jobs=jobs, changes=((6, 60), (12, 5)))
-    room = 30 * 6 + 60 * 6 + 5 * 12
-    assert night.capacity() == room
-    found = {
-        name: schedopt.solve(Selection(night), solver=name).objective
-        for name in ("columns", "tree", "highs", "model")
-    }
-    assert len(set(found.values())) == 1
-    flat = Instance(name="flat", processors=1, deadline=float(room), jobs=jobs)
-    assert schedopt.solve(Selection(flat)).objective == found["highs"]
-
-
-def test_schedule_cap_binds_late_jobs_too() -> None:
-    job = Job(name="a", reward=4, groups={"team": "fx"}, stages=((4.0,),))
-    cap = FairShare(by="team", at_most={"fx": 0.0})
-    given: dict[str, Any] = {"processors": 2, "deadline": 3, "late": ((0.0, 1.0), (3.0, 0.5))}
-    night = Instance(name="late", jobs=(job,), constraints=(cap,), **given)
-    result = schedopt.solve(Schedule(night))
-    assert (result.objective, result.violations) == (0.0, ())
-    free = msgspec.structs.replace(night, constraints=())
-    assert schedopt.solve(Schedule(free)).objective > 0
 
 
 def test_plan_runs_predecessors_and_no_job_that_never_completes() -> None:

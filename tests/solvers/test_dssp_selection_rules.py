@@ -1,6 +1,5 @@
 """Selections under shares of groups and rules that cross, beside HiGHS and all subsets."""
 
-import msgspec
 import numpy as np
 import pytest
 from builders.dssp import best as best_subset
@@ -9,7 +8,6 @@ from builders.effort import ALL
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.families import BOUNDED
 from schedopt.solvers.dssp.selection import priced_core
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits
@@ -41,7 +39,7 @@ def drawn(seed: int) -> Selection:
     return Selection(night).add(*rules)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_caps_and_floors_of_teams_match_all_subsets(seed: int) -> None:
     model = drawn(seed)
     best = best_subset(model.instance, model.added)
@@ -50,22 +48,6 @@ def test_caps_and_floors_of_teams_match_all_subsets(seed: int) -> None:
         assert result.termination == "infeasible"
     else:
         assert (result.solution_status, result.objective) == ("optimal", pytest.approx(best))
-
-
-def test_floor_that_asks_for_all_of_a_group_is_kept() -> None:
-    night = generate("dssp", seed=1, options={"nights": 8, "stages": False, "teams": 5})
-    free = solve(night).solution.shares["team"]
-    teams = sorted(free, key=free.__getitem__)
-    floor = FairShare(
-        by="team", at_least={teams[0]: 1.0}, at_most={teams[-1]: 0.8 * free[teams[-1]]}
-    )
-    (row,) = (
-        row for _, row in Selection(night).add(floor).side_rows if row.lower == len(row.columns)
-    )
-    assert len(row.columns) > 1
-    ours, highs = (solve(night, constraints=[floor], solver=name) for name in (None, "highs"))
-    assert ours.proven and highs.proven
-    assert ours.objective == highs.objective
 
 
 @pytest.mark.parametrize("rules", ["shares", "all"])
@@ -78,17 +60,3 @@ def test_rules_that_cross_have_the_optimum_of_highs(rules: str, seed: int) -> No
     assert best.proven and ours.proven
     assert ours.objective == best.objective
     assert ours.proved_by == "priced-core"
-
-
-@pytest.mark.parametrize("bounds", BOUNDED)
-def test_group_fairness_is_kept_at_the_optimum(bounds: str) -> None:
-    bound_by = 0
-    for seed in range(12):
-        options = {"jobs": 9, "groups": 3, "range": 20, "bounds": bounds}
-        night = generate("dssp", "group-fair", seed=seed, options=options)
-        free = solve(msgspec.structs.replace(night, constraints=()))
-        result = solve(night)
-        assert result.proven and not result.violations
-        assert result.objective == best_subset(night)
-        bound_by += result.objective < free.objective
-    assert bound_by  # not all of the bounds are idle

@@ -162,17 +162,6 @@ def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
         assert PricedBound.of(program, prices, with_rewards=False).total >= 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_bound_and_incumbent_hold_when_time_is_over_at_once(seed: int) -> None:
-    program = draw_groups(seed)
-    best = brute_force(program)
-    assert best is not None
-    params = PricedCoreParams(branching_columns=0)
-    search = PricedCoreSearch(program, Limits(time_limit=0.0), params=params).run()
-    assert search.x is None or search.value <= best
-    assert search.bound is None or search.bound >= best
-
-
 def test_search_stops_within_the_gap() -> None:
     program = draw_groups(3)
     search = PricedCoreSearch(

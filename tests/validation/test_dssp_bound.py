@@ -13,10 +13,10 @@ from builders.dssp import best_exactly, delicate
 from builders.effort import tried
 from hypothesis import strategies as st
 
-from schedopt import check, solve
+from schedopt import solve
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.dssp.certificate import CertificateParams, certify
 from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
@@ -164,47 +164,6 @@ def test_reprove_refuses_a_certificate_of_another_instance() -> None:
     larger = msgspec.structs.replace(night, deadline=night.deadline + 20)
     assert not proves(larger, result, certificate)
     assert not proves(msgspec.structs.replace(night, constraints=()), result, certificate)
-
-
-def test_reprove_does_not_exclude_a_selection_as_good_as_the_slack() -> None:
-    jobs = tuple(Job(name=f"j{i}", reward=1, demand=1, critical_path=1) for i in range(2))
-    night = Instance(name="both", processors=2, deadline=1, jobs=jobs)
-    result = solve(night, certificate=True)
-    certificate = {"kind": "tree", "rows": [], "nodes": [{"weight": 1}]}
-    assert proves(night, result, certificate)
-    assert not proves(night, result, certificate, bound=1.0, objective=None)
-
-
-def test_reprove_with_an_empty_window_excludes_nothing() -> None:
-    given = {"demand": 2, "critical_path": 1}
-    jobs = (
-        Job(name="a", reward=5, deadline=2, **given),
-        Job(name="b", reward=4, release=3, **given),
-    )
-    seats = Seats(name="seats", capacity=1, use={"a": 1})
-    night = Instance(name="windows", processors=1, deadline=5, jobs=jobs, constraints=(seats,))
-    result = solve(night, certificate=True)
-    assert result.bound_checked and result.objective == 9
-    for row in ("capacity from 3 to 2", "seats: energy from 3 to 2"):
-        forged = {"kind": "tree", "rows": [row], "nodes": [{"multipliers": [[0, 1]]}]}
-        assert not proves(night, result, forged, bound=4.0, objective=4.0)
-
-
-def test_reprove_the_first_of_several_objectives() -> None:
-    jobs = tuple(Job(name=f"j{i}", reward=1, demand=i + 1, critical_path=1) for i in range(3))
-    goals = ("reward", "demand")
-    night = Instance(name="all", processors=1, deadline=5, jobs=jobs, objectives=goals)
-    report = check(night, solve(night, certificate=True))
-    assert (report.bound, report.whole) == ("re-proved", True)
-    assert "objective demand: its bound is believed" in report.unchecked[0]
-
-
-@pytest.mark.parametrize("limit", ["time", "size"])
-def test_certify_beyond_its_limits_says_which(limit: str) -> None:
-    night, result, _ = night_with_tree(1)
-    params = CertificateParams(size=10) if limit == "size" else CertificateParams(seconds=0.0)
-    with pytest.raises(LargeCertificateError, match=f"branches at the {limit} limit"):
-        certify(Selection(night), result, Limits(), params)
 
 
 def test_solve_confirms_a_bound_whose_certificate_is_too_large(

@@ -10,7 +10,6 @@ from schedopt.formulations import constraints as kinds
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
-from schedopt.instances.files import load
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.verbs.solve import solve
@@ -150,14 +149,6 @@ def test_check_selection_judges_critical_paths() -> None:
     assert violations == ["deadline: late has a critical path of 11, over 10"]
 
 
-def test_check_selection_uses_predictions() -> None:
-    instance = load("instances/dssp/predictions.json")
-    result = solve(instance).document()
-    assert result.violations == ()
-    chosen = [job for job in instance.jobs if job.name in result.solution["selected"]]
-    assert result.solution["demand"] == pytest.approx(sum(j.planned_demand for j in chosen))
-
-
 def test_check_selection_tolerates_rounding_only() -> None:
     tenths = night([(1, 0.1), (1, 0.2)], capacity=0.3)  # 0.1 + 0.2 > 0.3 in binary
     assert check(tenths, choosing(tenths, "j0", "j1")).ok
@@ -188,14 +179,3 @@ def test_check_selection_refuses_unreadable_documents(changes: dict[str, Any], p
     with pytest.raises(InputError) as caught:
         check(INSTANCE, document(**changes))
     assert caught.value.place == place
-
-
-@pytest.mark.parametrize(("wide", "most"), [(1, 2), (2, 5)])
-def test_check_selection_judges_work_over_processors(wide: int, most: int) -> None:
-    job = Job(name="a", reward=1, stages=((1.0,) * 8,), processors=wide, max_processors=most)
-    exactly, before = (
-        Instance(name="n", processors=8, deadline=end, jobs=(job,)) for end in (4.0, 3.75)
-    )
-    assert not check(exactly, choosing(exactly, "a")).violations
-    (line,) = check(before, choosing(before, "a")).violations
-    assert line == "deadline: a can never be in time"

@@ -9,13 +9,9 @@ import msgspec
 import pytest
 from builders import forging
 from builders.effort import ALL, examples
-from builders.msfq import at_load
 
-from schedopt import check, solve
+from schedopt import check
 from schedopt.instances.errors import InputError
-from schedopt.solvers.result import Result
-from schedopt.validation import documents
-from schedopt.validation.report import Report
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
@@ -135,24 +131,3 @@ def wrong(instance: Any, forged: dict[str, Any]) -> bool:
     except (InputError, msgspec.ValidationError):
         return True
     return not report.whole
-
-
-QUEUE = at_load(12, 0.6)
-
-
-@pytest.fixture(scope="module")
-def right() -> Result:
-    return solve(QUEUE)
-
-
-def checked(result: Result, seconds: float | None) -> Report:
-    return documents.check(QUEUE, result.document(), [], seconds)
-
-
-@pytest.mark.parametrize("seconds", [None, 0.0, 1e9])
-def test_check_recomputes_the_curve_of_few_servers_at_any_limit(
-    right: Result, seconds: float | None
-) -> None:
-    report = checked(right, seconds)
-    assert report.violations == report.unchecked == []
-    assert report.bound == "re-proved"

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from builders.cli import invoked, run
 
 import schedopt
-from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Document
 
@@ -37,15 +35,6 @@ def test_result_states_its_question() -> None:
     assert policy["instance"] == question["instance"]
 
 
-def test_check_refutes_a_wrong_bound() -> None:
-    queue = schedopt.load("example:small")
-    forged = told(schedopt.solve(queue))
-    forged.update(bound=forged["objective"] * 1.5, solution_status="feasible")
-    forged["gap"] = 0.5
-    report = schedopt.check(queue, document(forged))
-    assert any("best threshold" in what for what in report.violations)
-
-
 def test_check_strict_refuses_differences_from_the_file(tmp_path: Path) -> None:
     night, rules, out = "example:two-shots", tmp_path / "rules.json", tmp_path / "out.json"
     rules.write_text('[{"kind": "forbid", "jobs": ["a"], "name": "not a"}]')
@@ -60,14 +49,6 @@ def test_check_strict_refuses_differences_from_the_file(tmp_path: Path) -> None:
     assert "as the file stands" in invoked("check", "--strict", night, str(plain))
 
 
-def test_check_reports_another_instance_of_the_name() -> None:
-    night = schedopt.example("two-shots")
-    result = schedopt.solve(night)
-    other = msgspec.structs.replace(night, processors=3)
-    report = schedopt.check(other, result.document())
-    assert "another instance of this name" in report.differences[0]
-
-
 def test_check_refuses_a_bound_of_a_policy() -> None:
     packing = schedopt.example("fig8")
     hybrid = told(schedopt.evaluate(packing, "heuristic-epoch"))
@@ -77,34 +58,6 @@ def test_check_refuses_a_bound_of_a_policy() -> None:
     assert "it can be of one" in schedopt.check(packing, document(both)).violations[0]
     bounded = hybrid | {"bound": hybrid["objective"], "gap": 0.0}
     assert "a policy proves none" in schedopt.check(packing, document(bounded)).violations[0]
-
-
-def test_check_reports_a_fixed_order() -> None:
-    twins = schedopt.example("twins")
-    order = ",".join(job.name for job in twins.jobs)
-    report = schedopt.check(twins, schedopt.solve(twins, options={"order": order}))
-    assert report.whole
-    assert report.settings == [f"order={order}"]
-
-
-def test_check_strict_needs_a_question(tmp_path: Path) -> None:
-    result, file = schedopt.solve("example:two-shots"), tmp_path / "result.json"
-    forged = told(result)
-    del forged["question"]
-    file.write_text(json.dumps(forged))
-    assert "has no question to compare" in run("check", "example:two-shots", file).stdout
-    strictly = run("check", "--strict", "example:two-shots", file, status=1)
-    assert "has no question to compare" in strictly.stdout
-
-
-@pytest.mark.parametrize("value", [0.0, False, "0", -1, 2**40, None, [0]])
-@pytest.mark.parametrize("key", ["seed", "scenarios"])
-def test_check_refuses_scenarios_without_a_seed(key: str, value: Any) -> None:
-    forged = told(schedopt.solve("example:evening", risk="mean", options={"scenarios": 5}))
-    for options in (forged["options"], forged["question"]["options"]):
-        options[key] = value
-    with pytest.raises(InputError, match="scenarios of a seed"):
-        schedopt.check("example:evening", document(forged))
 
 
 def test_check_judges_claims_without_a_solution() -> None:
@@ -121,13 +74,6 @@ def test_check_judges_claims_without_a_solution() -> None:
     assert schedopt.check("example:night", document(late)).bound == "re-proved"
     late["bound"] -= 1
     assert not schedopt.check("example:night", document(late)).ok
-
-
-def test_check_believes_infeasibility(tmp_path: Path) -> None:
-    night, out = schedopt.example("two-shots"), tmp_path / "out.json"
-    rules = [schedopt.Require(jobs=("a",)), schedopt.Forbid(jobs=("a",))]
-    schedopt.dump(schedopt.solve(night, constraints=rules), out)
-    assert "that there is none is believed" in invoked("check", "example:two-shots", str(out))
 
 
 def test_check_believes_an_optimum_without_certificate(tmp_path: Path) -> None:
