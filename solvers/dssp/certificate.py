@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram
-from schedopt.solvers.clock import expired, now
+from schedopt.solvers.clock import now
 from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
 from schedopt.solvers.priced_core.bounds import PricedBound
+from schedopt.solvers.priced_core.exact import BranchAndBound
 from schedopt.solvers.priced_core.open_part import OpenPart, open_part
-from schedopt.solvers.priced_core.relaxation import LinearOptimum, Relaxation, relax
+from schedopt.solvers.priced_core.relaxation import relax
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Season, Selection
@@ -107,7 +109,7 @@ def _json_number(number: int) -> int | str:
 
 
 class CertificateTree:
-    """A depth-first branch and bound that records its nodes.
+    """A branch and bound that records its nodes.
 
     Parameters
     ----------
@@ -120,6 +122,8 @@ class CertificateTree:
     def __init__(self, program: IntegerProgram, target: int, params: CertificateParams) -> None:
         self.program, self.target, self.params = program, target, params
         self._position: dict[int, int] = {}  # of each row that has a multiplier
+        self._nodes: list[Certificate] = []
+        self._size = 0
 
     def run(self, until: float) -> Certificate:
         """Return the certificate; ``until`` is a time of `now`.
@@ -135,46 +139,28 @@ class CertificateTree:
             if slack >= 0:
                 certificate["fixing"] = self._node(bound)
                 program = bound.fix(program, slack)
-        certificate["nodes"] = self._nodes(open_part(program), until)
+        part = open_part(program)
+        target, record = self.target - part.reward, partial(self._record, part)
+        if not BranchAndBound(part.program, lambda: target, until, record=record).run():
+            raise LargeCertificateError(f"{len(self._nodes):,} branches at the time limit")
+        certificate["nodes"] = self._nodes
         certificate["rows"] = [self.program.labels[i] for i in self._position]
         return certificate
 
-    def _nodes(self, part: OpenPart, until: float) -> list[Certificate]:
-        """Return the nodes of the open part in depth-first order."""
-        nodes: list[Certificate] = []
-        own, relaxation, size = part.program, Relaxation(part.program), 0
-        waiting = [(own.low, own.high)]
-        while waiting:
-            if expired(until) or size > self.params.size:
-                limit = "time" if expired(until) else "size"
-                raise LargeCertificateError(f"{len(nodes):,} branches at the {limit} limit")
-            low, high = waiting.pop()
-            optimum = relaxation.solve(until - now(), (low, high))
-            node, j = self._process_node(part, own.with_bounds(low, high), optimum)
-            nodes.append(node)
-            size += len(str(node))
-            if j is not None:
-                down, up = high.copy(), low.copy()
-                down[j], up[j] = 0, 1
-                waiting += [(up, high), (low, down)]
-        return nodes
-
-    def _process_node(
-        self, part: OpenPart, program: IntegerProgram, optimum: LinearOptimum | None
-    ) -> tuple[Certificate, int | None]:
-        """Return a leaf and None, or a branching and its column in the open part."""
-        if optimum is not None:
-            bound = optimum.bound(program)
-            if bound.slack(self.target - part.reward) < 0:
-                return self._node(bound, part), None
-        free = np.flatnonzero(program.high > program.low)
-        if not len(free):
-            return self._leaf_of_selection(part.whole(program.low)), None
-        j = int(free[0])
-        if optimum is not None and optimum.feasible:
-            values = optimum.values[free]
-            j = int(free[np.argmax(np.abs(values - np.rint(values)))])
-        return {"split": self.program.columns[part.columns[j]]}, j
+    def _record(
+        self, part: OpenPart, program: IntegerProgram, bound: PricedBound | None, column: int | None
+    ) -> None:
+        """Add a leaf or a branching on a column of the open part."""
+        if column is not None:
+            node = {"split": self.program.columns[part.columns[column]]}
+        elif bound is not None:
+            node = self._node(bound, part)
+        else:
+            node = self._leaf_of_selection(part.whole(program.low))
+        self._nodes.append(node)
+        self._size += len(str(node))
+        if self._size > self.params.size:
+            raise LargeCertificateError(f"{len(self._nodes):,} branches at the size limit")
 
     def _leaf_of_selection(self, x: IntArray) -> Certificate:
         """Return the leaf of one selection, which violates a row or has too small a reward."""

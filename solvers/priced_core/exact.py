@@ -10,9 +10,9 @@ import numpy as np
 from schedopt.formulations.program import SUM_BITS, IntArray, IntegerProgram
 from schedopt.instances.decimals import exact_sum
 from schedopt.instances.extras import installed
-from schedopt.solvers.clock import expired
-from schedopt.solvers.priced_core.open_part import OpenPart, open_part, propagate
-from schedopt.solvers.priced_core.relaxation import Floats, relax
+from schedopt.solvers.clock import expired, now
+from schedopt.solvers.priced_core.bounds import PricedBound
+from schedopt.solvers.priced_core.relaxation import Relaxation
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 
@@ -92,116 +92,75 @@ def solve_by_cp_sat(
     return CpSatAnswer(best, bound, ended, run.interrupted)
 
 
-class Branching(NamedTuple):
-    """A branching: the column is at most ``at`` in one branch, and more in the other."""
-
-    program: IntegerProgram
-    column: int
-    at: int
-    up_first: bool
-
-
-class Node(NamedTuple):
-    """An open node with its open part before columns were fixed, and its relaxation."""
-
-    program: IntegerProgram
-    part: OpenPart
-    values: Floats
-
-
 class BranchAndBound:
     """Depth-first branch and bound; each node is pruned by the exact bound of integer multipliers.
 
     Parameters
     ----------
-    offer : callable
-        Called with each integer point.
+    program : IntegerProgram
     target : callable
         Returns the least reward of a better solution.
     until : float
         When to stop, by `clock.now`.
-    relaxations : int
-        Most relaxations at a node. Another one follows if the last one fixed half of the columns.
+    offer : callable, optional
+        Called with each integer point. Columns are fixed by reduced costs if it is given.
+    record : callable, optional
+        Called at each node, in depth-first order, with its program, the bound that prunes it or
+        None, and the column on which it branches or None.
     """
 
     def __init__(
         self,
-        offer: Callable[[IntArray], bool],
+        program: IntegerProgram,
         target: Callable[[], int],
         until: float,
-        relaxations: int = 3,
+        *,
+        offer: Callable[[IntArray], object] | None = None,
+        record: Callable[[IntegerProgram, PricedBound | None, int | None], None] | None = None,
     ) -> None:
-        self.offer, self.target, self.until = offer, target, until
-        self.relaxations = relaxations
+        self.program, self.target, self.until = program, target, until
+        self.offer, self.record = offer, record
+        self.relaxation = Relaxation(program)
 
-    def run(self, program: IntegerProgram) -> bool:
+    def run(self) -> bool:
         """Search; return True if the tree is complete."""
-        waiting = [(program.low, program.high)]
+        waiting = [(self.program.low, self.program.high)]
         while waiting:
             if expired(self.until):
                 return False
-            split = self._process_node(program.with_bounds(*waiting.pop()))
-            if split is None:
-                continue
-            down, up = split.program.high.copy(), split.program.low.copy()
-            down[split.column], up[split.column] = split.at, split.at + 1
-            children = [(split.program.low, down), (up, split.program.high)]
-            waiting += children if split.up_first else children[::-1]
+            waiting += self._children(self.program.with_bounds(*waiting.pop()))
         return True
 
-    def _process_node(self, program: IntegerProgram) -> Branching | None:
-        """Return the branching of a node, or None if it is pruned."""
-        node: Node | Branching | None = None
-        for _ in range(self.relaxations):
-            node = self._bound(program)
-            if not isinstance(node, Node):
-                return node
-            program = node.program
-            if 2 * (program.high > program.low).sum() >= node.part.program.n_columns:
-                break
-        return None if not isinstance(node, Node) else self._split(node)
+    def _children(self, node: IntegerProgram) -> list[tuple[IntArray, IntArray]]:
+        """Return the bounds of the columns in the branches of a node; the last one is the next."""
+        optimum = self.relaxation.solve(self.until - now(), (node.low, node.high))
+        bound = None if optimum is None else optimum.bound(node)
+        values = optimum.values if optimum is not None and optimum.feasible else None
+        if values is not None and self.offer:
+            self.offer(np.rint(values).astype(np.int64))
+        if bound is not None and (slack := bound.slack(self.target())) < 0:
+            return self._note(node, bound, None)
+        if values is not None and bound is not None and self.offer:
+            node = bound.fix(node, slack)
+        free = np.flatnonzero(node.high > node.low)
+        if not len(free):
+            if self.offer:
+                self.offer(node.low)
+            return self._note(node, None, None)
+        k, at = int(free[0]), int(node.low[free[0]])
+        if values is not None:
+            k = int(free[np.argmax(np.abs(values[free] - np.rint(values[free])))])
+            at = min(max(int(np.floor(values[k])), int(node.low[k])), int(node.high[k]) - 1)
+        self._note(node, None, k)
+        down, up = node.high.copy(), node.low.copy()
+        down[k], up[k] = at, at + 1
+        branches = [(up, node.high), (node.low, down)]
+        up_first = self.offer and values is not None and values[k] - at > 0.5
+        return branches[::-1] if up_first else branches
 
-    def _bound(self, program: IntegerProgram) -> Node | Branching | None:
-        """Bound a node by its relaxation, and fix columns; None if the node is pruned."""
-        tightened = propagate(program)
-        if tightened is None:
-            return None
-        part = open_part(tightened)
-        own = part.program
-        if not own.n_rows:
-            self.offer(part.whole(np.where((own.rewards > 0).astype(bool), own.high, own.low)))
-            return None
-        optimum = relax(own)
-        if optimum is None:
-            return self._split_first(tightened, part)
-        if optimum.feasible:
-            self.offer(part.whole(np.rint(optimum.values).astype(np.int64)))
-        bound = optimum.bound(own)
-        slack = bound.slack(self.target() - part.reward)
-        if slack < 0:
-            return None
-        if not optimum.feasible:
-            return self._split_first(tightened, part)
-        fixed = bound.fix(own, slack)
-        fixed_program = tightened.with_bounds(part.whole(fixed.low), part.whole(fixed.high))
-        return Node(fixed_program, part, optimum.values)
-
-    def _split(self, node: Node) -> Branching | None:
-        """Return a branching on the most fractional column."""
-        program, part, values = node
-        places = np.flatnonzero((program.high > program.low)[part.columns])
-        if not len(places):
-            self.offer(program.low)
-            return None
-        fraction = values[places] - np.floor(values[places])
-        k = int(np.argmin(np.abs(fraction - 0.5)))
-        column = int(part.columns[places[k]])
-        at = int(part.low[column]) + int(np.floor(values[places[k]]))
-        at = min(max(int(program.low[column]), at), int(program.high[column]) - 1)
-        return Branching(program, column, at, bool(fraction[k] > 0.5))
-
-    @staticmethod
-    def _split_first(program: IntegerProgram, part: OpenPart) -> Branching:
-        """Return a branching on the first open column, if the relaxation was not solved."""
-        column = int(part.columns[0])
-        return Branching(program, column, int(program.low[column]), False)
+    def _note(
+        self, node: IntegerProgram, bound: PricedBound | None, column: int | None
+    ) -> list[tuple[IntArray, IntArray]]:
+        if self.record:
+            self.record(node, bound, column)
+        return []

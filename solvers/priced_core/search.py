@@ -282,11 +282,14 @@ class PricedCoreSearch:
             self._branch(self.params.branching_seconds)
 
     def _branch(self, seconds: float = inf) -> None:
-        until = min(self.until, now() + seconds)
+        part, until = open_part(self.open), min(self.until, now() + seconds)
         tree = BranchAndBound(
-            lambda x: self.offer(x, "branch-and-bound"), lambda: self.target, until
+            part.program,
+            lambda: self.target - part.reward,
+            until,
+            offer=lambda x: self.offer(part.whole(x), "branch-and-bound"),
         )
-        if tree.run(self.open):
+        if tree.run():
             self.close("branch-and-bound")
 
     # --- prices
