@@ -18,10 +18,10 @@ from schedopt.formulations.hesrpt.epochs import (
     Rules,
     epochs_of,
     in_force,
+    planned_allocation,
     positions,
     smiths_order,
 )
-from schedopt.formulations.hesrpt.replay import planned_allocation
 from schedopt.instances.constraints import Constraint, check_rules, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, require
@@ -38,9 +38,11 @@ from schedopt.instances.options import Option, check_options
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from schedopt.formulations.hesrpt.native import Native
+    from schedopt.formulations.hesrpt.programs import ConvexProgram
 
 Floats = NDArray[np.float64]
+MOST_JOBS = 3_000
+"""Most jobs: an allocation lists the share of each job until it completes."""
 RuleRow = tuple[Bound, "cp.Constraint"]
 """A limit on shares, and the row of the program that enforces it."""
 Value = Callable[["cp.Variable"], "Floats | float"]
@@ -113,6 +115,9 @@ class Allocation:
             names = str(order) if isinstance(order, str | int | float) else ",".join(order)
             check_options({"order": names}, self.known_options, self.name)
             self.options["order"] = names
+        found = len(instance.jobs)
+        if found > MOST_JOBS:
+            raise InputError(f"at most {MOST_JOBS:,} jobs", found=f"{found:,}", place="jobs")
         self.instance = instance
         self.given = order is not None
         self.last_first: Order = (
@@ -122,6 +127,7 @@ class Allocation:
         self.added: list[Constraint] = []
         self._rows: list[RuleRow] = []
         self._stated = 0
+        self._model: ConvexProgram | None = None
         self.rules = Rules(instance)
         for position, constraint in enumerate(instance.constraints):
             self.rules.take(constraint, label(constraint, position))
@@ -149,31 +155,23 @@ class Allocation:
         return float(instance.costs @ times / instance.costs.sum())
 
     @cached_property
-    def _d(self) -> cp.Variable:
+    def time(self) -> cp.Variable:
+        """The duration of each epoch, shape (E,)."""
         import cvxpy as cp
 
         return cp.Variable(len(self.epochs.present), nonneg=True, name="d")
 
     @cached_property
-    def _a(self) -> cp.Variable:
+    def used(self) -> cp.Variable:
+        """Share times duration of each pair, shape (n,)."""
         import cvxpy as cp
 
         return cp.Variable(len(self.pairs), nonneg=True, name="a")
 
-    @property
-    def time(self) -> cp.Variable:
-        """The duration of each epoch, shape (E,)."""
-        return self._d
-
-    @property
-    def used(self) -> cp.Variable:
-        """Share times duration of each pair, shape (n,)."""
-        return self._a
-
     @cached_property
     def _scaled(self) -> tuple[cp.Expression, cp.Expression]:
         """Durations, and shares times durations, in `unit`: the variables of the rows."""
-        return self._d / self.unit, self._a / self.unit
+        return self.time / self.unit, self.used / self.unit
 
     @cached_property
     def completion(self) -> dict[str, cp.Expression]:
@@ -181,50 +179,40 @@ class Allocation:
         import cvxpy as cp
 
         return {
-            self.instance.jobs[j].name: cp.sum(self._d[: e + 1])
+            self.instance.jobs[j].name: cp.sum(self.time[: e + 1])
             for e, (what, j) in enumerate(self.epochs.ends)
             if what == "completion"
         }
 
-    @cached_property
-    def levels(self) -> Floats:
-        """W_e, the total weight in each epoch, shape (E,)."""
-        if self.instance.objective == "makespan":
-            return np.ones(len(self.epochs.present))
-        return np.array([self.instance.costs[jobs].sum() for jobs in self.epochs.present])
-
     @property
-    def scale(self) -> float:
-        """The unit of the scaled objective, in which it is about 1."""
-        if self.instance.objective == "makespan":
-            return 1.0
-        return float(self.instance.costs.sum())
-
-    @property
-    def model(self) -> cp.Problem:
+    def model(self) -> ConvexProgram:
         """The convex program; the user's changes to it are kept and solved."""
-        return self._native.program
+        if self._model is None:
+            self._model = self._build()
+        return self._model
 
     @model.setter
     def model(self, program: cp.Problem) -> None:
-        self._native.replace(program)
+        own = self.model.declared
+        self._model = type(self.model)(program.objective, program.constraints, own)
 
-    @cached_property
-    def _native(self) -> Native:
-        """The program of the Notes, with durations d and shares times durations a."""
+    def _build(self) -> ConvexProgram:
+        """State the program of the Notes, with durations d and shares times durations a."""
         require("cvxpy", "model")
         import cvxpy as cp
 
-        from schedopt.formulations.hesrpt.native import Native
+        from schedopt.formulations.hesrpt.programs import ConvexProgram
 
         pairs = np.array(self.pairs, dtype=np.intp).reshape(-1, 2)
         job_of, epoch_of = pairs.T
         by_job = (job_of == np.arange(len(self.instance.jobs))[:, None]).astype(float)
-        by_epoch = (epoch_of == np.arange(len(self.levels))[:, None]).astype(float)
+        by_epoch = (epoch_of == np.arange(len(self.epochs.present))[:, None]).astype(float)
 
         d, a = self._scaled
         work, work_rows = self._work(job_of, epoch_of)
-        goal = cp.Minimize(self.levels @ self._d)
+        levels = [self.instance.costs[jobs].sum() for jobs in self.epochs.present]  # W_e
+        flow_times = self.instance.objective != "makespan"
+        goal = cp.Minimize(np.array(levels) @ self.time if flow_times else cp.sum(self.time))
         rows = [
             *work_rows,  # work <= d s(N a / d), as a part of the job's size
             by_job @ work >= 1.0,  # each job is completed
@@ -236,21 +224,17 @@ class Allocation:
             ),
             *(row for _, row in self._side_rows()),  # side constraints
         ]
-        return Native(goal, rows)
-
-    @property
-    def _is_built(self) -> bool:
-        return "_native" in self.__dict__
+        return ConvexProgram(goal, rows)
 
     @property
     def changed(self) -> bool:
         """Whether the user has changed the program."""
-        return self._is_built and self._native.changed
+        return self._model is not None and self._model.changed
 
     @property
     def goal_changed(self) -> bool:
         """Whether the user has changed its objective."""
-        return self._is_built and self._native.goal_changed
+        return self._model is not None and self._model.goal_changed
 
     def program(self, names: Collection[str]) -> cp.Problem:
         """Return a new program with only the named side constraints.
@@ -259,7 +243,7 @@ class Allocation:
         """
         side = self.side_constraints()
         gone = (row for name in side if name not in names for row in side[name])
-        return self._native.without(gone, self.worth(1.0))
+        return self.model.without(gone, self.worth(1.0))
 
     def _work(
         self, job_of: NDArray[np.intp], epoch_of: NDArray[np.intp]
@@ -286,7 +270,7 @@ class Allocation:
         """Return the rows work <= d s(N a / d) / size of the pairs with one speedup."""
         import cvxpy as cp
 
-        from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
+        from schedopt.formulations.hesrpt.programs import amdahl_work, power_work, table_work
 
         servers, scale = self.instance.servers, self.unit / sizes
         done = cp.Variable(len(sizes), nonneg=True)
@@ -315,9 +299,9 @@ class Allocation:
             check_meaning(constraint, name)
             self.rules.take(constraint, name)
             self.added.append(constraint)
-        if self._is_built:
+        if self._model is not None:
             count = len(self._rows)
-            self._native.state([row for _, row in self._side_rows()[count:]])
+            self._model.state([row for _, row in self._side_rows()[count:]])
         if natives:
             self.model.constraints.extend(natives)
         self.seconds += time.perf_counter() - began
@@ -332,7 +316,7 @@ class Allocation:
         for bound, row in self._side_rows():
             rows[bound.name].append(row)
         if changed:
-            rows["native constraints"] = self._native.added
+            rows["native constraints"] = self.model.added
         return rows
 
     def _side_rows(self) -> list[RuleRow]:
@@ -354,12 +338,13 @@ class Allocation:
 
     def worth(self, goal: float) -> float:
         """Return the cost of a scaled objective value."""
-        return goal * self.scale * self.unit
+        scale = 1.0 if self.instance.objective == "makespan" else float(self.instance.costs.sum())
+        return goal * scale * self.unit
 
     def decodable(self, program: cp.Problem) -> bool:
         """Return True if an allocation can be read from a program, which needs its variables."""
         variables = {variable.id for variable in program.variables()}
-        return {self._d.id, self._a.id} <= variables
+        return {self.time.id, self.used.id} <= variables
 
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last job)."""
@@ -375,16 +360,10 @@ class Allocation:
 
     def decode(self, value: Value) -> Allocated:
         """Return the allocation of the variables' values, simulated until all jobs complete."""
-        d, a = (np.asarray(value(of)) / self.unit for of in (self._d, self._a))
-        return self.read(d, a)
-
-    def read(self, d: Floats, a: Floats) -> Allocated:
-        """Return the allocation of durations (E,) and shares times durations (n,) in `unit`."""
-        durations = self.unit * np.maximum(d, 0.0)
+        d, a = (np.maximum(np.asarray(value(of)), 0.0) for of in (self.time, self.used))
         used = np.zeros((len(d), len(self.instance.jobs)))
-        at = [e for _, e in self.pairs], [j for j, _ in self.pairs]
-        used[at] = self.unit * np.maximum(a, 0.0)
+        used[[e for _, e in self.pairs], [j for j, _ in self.pairs]] = a
         rules = self.rules
         if self.changed:
-            rules = rules.only(self._native.whole(self.side_constraints()))
-        return planned_allocation(self.instance, self.epochs, durations, used, rules)
+            rules = rules.only(self.model.whole(self.side_constraints()))
+        return planned_allocation(self.instance, self.epochs, d, used, rules)
