@@ -214,20 +214,15 @@ class Allocated(Record, kw_only=True, omit_defaults=True):
     completion : dict of str to float
         The completion time of each job.
     epochs : tuple of Epoch
-        Consecutive intervals from time 0; empty if ``proportions`` is given.
+        Consecutive intervals from time 0.
     certified : {"all", "given"}, optional
         The completion orders over which optimality is proven.
-    proportions : dict of str to float, optional
-        For many jobs, in place of ``epochs``: the logarithm of a weight of each job. At any time
-        the share of a job is its weight divided by the sum of the weights of all jobs in the
-        system.
     """
 
     order: tuple[str, ...]
     completion: dict[str, float]
     epochs: tuple[Epoch, ...] = ()
     certified: Literal["all", "given"] | UnsetType = UNSET
-    proportions: dict[str, float] | UnsetType = UNSET
 
 
 def allocated(
@@ -236,7 +231,6 @@ def allocated(
     epochs: Iterable[tuple[float, float, Sequence[int] | NDArray[np.intp], Floats]],
     *,
     order: Sequence[int] | None = None,
-    proportions: dict[str, float] | UnsetType = UNSET,
 ) -> Allocated:
     """Return the record of an allocation.
 
@@ -250,8 +244,6 @@ def allocated(
         Start, end, positions of the running jobs, and their shares.
     order : sequence of int, optional
         The completion order; by default by completion time, with ties in the file's order.
-    proportions : dict of str to float, optional
-        See `Allocated`.
     """
     names, name_of = instance.names, instance.names.__getitem__
     ends = np.asarray(completion, dtype=np.float64)
@@ -267,5 +259,4 @@ def allocated(
         order=tuple(map(name_of, first_first)),
         completion=dict(zip(names, ends.tolist(), strict=True)),
         epochs=tuple(intervals),
-        proportions=proportions,
     )

@@ -28,11 +28,7 @@ def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     The prices follow from the last job to complete: with each further job, the value of work equals
     the total weight. So the ratios of derivatives are constant until a job completes.
     """
-    from schedopt.solvers.hesrpt.earning_kernels import best_shares
-    from schedopt.solvers.hesrpt.price_kernels import prices_of
-    from schedopt.solvers.hesrpt.speedup_kernels import (
-        curves,  # imports numba, which `schedopt list` does not need
-    )
+    from schedopt.solvers.hesrpt.price_kernels import best_shares, curves, prices_of
 
     del left
     if len(instance.speedups) > 1:

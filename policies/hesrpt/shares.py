@@ -25,7 +25,7 @@ from schedopt.policies.registry import (
     is_own,
     register,
 )
-from schedopt.solvers.hesrpt.direct import least_makespan
+from schedopt.solvers.hesrpt.closed_form import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import time
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.figure import Figure
@@ -109,16 +108,12 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Dashes of lines that overlap, as matplotlib and CSS call them."""
 
 
-def image(figure: Figure, kind: str, **how: Any) -> bytes:
-    """Return a figure as an image of a format, the same bytes each time."""
-    import matplotlib
-
-    buffer, date = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), warnings.catch_warnings():
-        # Characters that the font lacks are drawn as boxes.
+@contextmanager
+def without_font_warnings() -> Iterator[None]:
+    """Suppress warnings about characters that the font lacks, which are drawn as boxes."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(buffer, format=kind, metadata=date.get(kind), **how)
-    return buffer.getvalue()
+        yield
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:

@@ -1,53 +1,44 @@
-"""The state of an engine that solves an allocation: incumbent, bound, and the engines of each."""
+"""The state of an engine that solves an allocation, and the engine of the convex programs.
+
+The state is the incumbent, the bound, and the engine that found each.
+"""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import inf
 from typing import Literal, Protocol
 
 import msgspec
+import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Timeline
+from schedopt.formulations.hesrpt.epochs import Timeline, smiths_order
+from schedopt.instances.errors import InputError
 from schedopt.instances.extras import MissingExtraError, installed, missing
-from schedopt.instances.hesrpt import Allocated
+from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.feasibility import (
-    is_possible,
+    has_few_timelines,
     possible_timelines,
     satisfiable,
 )
+from schedopt.solvers.hesrpt.price_kernels import curves, simulate, speeds
 from schedopt.solvers.result import Result, Termination, gap, snap_bound
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, make_result, with_objective_of_model
 from schedopt.solvers.stopping import stopped
 
-
-@dataclass(frozen=True)
-class AttemptParams:
-    """Parameters of an attempt.
-
-    Attributes
-    ----------
-    step_seconds : float
-        Seconds between two checks of the clock.
-    programs : int
-        Most orders whose convex programs are solved; the gap that remains is reported.
-    smallest_gap : float
-        Relative gap to the incumbent below which a convex program is not solved.
-    error : float
-        Relative error of an interior-point optimum, by which its bound is lowered.
-    """
-
-    step_seconds: float = 0.2
-    programs: int = 2_000
-    smallest_gap: float = 1e-7
-    error: float = 1e-8
-
-
-PARAMS = AttemptParams()
+STEP_SECONDS = 0.2
+"""Seconds between two checks of the clock."""
+MOST_PROGRAMS = 2_000
+"""Most orders whose convex programs are solved; the gap that remains is reported."""
+FEW_TIMELINES = 720
+"""Most timelines, as of 6 jobs without arrivals, that the engine ``model`` solves one by one."""
+SMALLEST_GAP = 1e-7
+"""Relative gap to the incumbent below which a convex program is not solved."""
+ERROR = 1e-8
+"""Relative error of an interior-point optimum, by which its bound is lowered."""
 
 
 class AllocationSearch(Protocol):
@@ -153,7 +144,7 @@ class Attempt:
         try:
             while True:
                 left = self.seconds_left()
-                step = PARAMS.step_seconds
+                step = STEP_SECONDS
                 done = search.advance(step if left is None else max(min(step, left), 0.0))
                 self.raise_bound(search.bound, search.name)
                 self.note(search.value)
@@ -170,8 +161,6 @@ class Attempt:
         if self.value < inf and self.out_of_time():
             return -inf  # building a program can take many seconds
         program = self.model.ordered(order, arrived)
-        if program.rules.bounds and not is_possible(program, program.rules.names):
-            return inf
         problem = program.program(program.rules.names)
         status = clarabel.solve(problem, self.seconds_left())
         if status == "infeasible":
@@ -180,7 +169,7 @@ class Attempt:
             return -inf
         bound = -inf
         if problem.status == "optimal":  # not if it is inaccurate
-            bound = program.worth(problem.value) * (1.0 - PARAMS.error)
+            bound = program.worth(problem.value) * (1.0 - ERROR)
         self.take(program.decode(lambda variable: variable.value), "model", bound)
         self.note()
         return bound
@@ -204,8 +193,8 @@ class Attempt:
         self.raise_bound(bound_all, self.name)
         try:
             for tried, (bound, timeline) in enumerate(leaves):
-                over = tried >= PARAMS.programs or self.out_of_time()
-                if over or bound >= self.value * (1 - PARAMS.smallest_gap):
+                over = tried >= MOST_PROGRAMS or self.out_of_time()
+                if over or bound >= self.value * (1 - SMALLEST_GAP):
                     least = min(least, bound)
                     if over:
                         self.message = f"only {tried} completion orders were solved"
@@ -308,18 +297,16 @@ def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
     def holds(some: frozenset[str]) -> bool:
         if model.changed:
             return clarabel.feasible(model.program(some))
-        if not satisfiable(model, some):
-            return False
+        if not late or not satisfiable(model, some):
+            return satisfiable(model, some)
         tried = set[tuple[int, ...]]()
         for order, arrived in possible_timelines(model, some):
-            if not late:
-                return True
             # After the last arrival there is no deadline: every job that is served completes.
             before = max(arrived.values())
             key = *order[len(order) - before :], -1, *arrived.values()
             if key in tried:
                 continue
-            if len(tried) >= PARAMS.programs or attempt.out_of_time():
+            if len(tried) >= MOST_PROGRAMS or attempt.out_of_time():
                 raise TimeoutError
             tried.add(key)
             if clarabel.feasible(model.ordered(order, arrived).program(some)):
@@ -327,3 +314,91 @@ def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
         return False
 
     return holds
+
+
+def plain_timeline(instance: Instance) -> Timeline:
+    """Return a good timeline that ignores side constraints: of equal shares.
+
+    A timeline is the order from the last job to complete, and the number of completions before
+    each arrival.
+    """
+    c, everyone = curves(instance), np.arange(len(instance.jobs))
+    prices = instance.costs / speeds(c, everyone, c.mosts, np.zeros(len(everyone)))
+    starts = np.unique(np.append(0.0, instance.arrivals))
+    groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
+    ends = simulate(c, instance.sizes, prices, starts, groups, np.zeros((0, 0))).ends
+    late = np.flatnonzero(instance.arrivals)
+    arrived = {instance.names[j]: int((ends <= instance.arrivals[j]).sum()) for j in late}
+    return np.argsort(-ends, kind="stable").tolist(), arrived
+
+
+def solve_programs(model: Allocation, task: EngineTask) -> Result[Allocated]:
+    """Solve the declared program with the user's changes, for its order or for all orders."""
+    if not model.changed:
+        return run_attempt(model, EngineTask(task.limits), "model", _over_timelines)
+    _refuse_what_cannot_be_solved(model)
+    result = run_attempt(model, EngineTask(task.limits), "model", _as_changed)
+    if model.goal_changed and result.termination == "completed":
+        result = msgspec.structs.replace(result, termination="optimal")
+    own = model.model.objective.value if model.goal_changed else None
+    return with_objective_of_model(model, result, None if own is None else float(own))
+
+
+def _over_timelines(attempt: Attempt) -> Termination:
+    """Solve the programs of all timelines if there are few, or else of one.
+
+    Without minimum shares, jobs may be kept until later. The least makespan is then that of the
+    timeline in which all jobs complete after the last arrival.
+    """
+    model, instance = attempt.model, attempt.instance
+    floor = _cost_each_alone(instance)
+    attempt.raise_bound(floor, attempt.name)
+    free = all(bound.at_least <= 0.0 for bound in model.rules.bounds)
+    if instance.objective == "makespan" and free and not model.given:
+        last: Timeline = smiths_order(instance).tolist(), {}
+        return attempt.solve_leaves([(floor, last)], floor)
+    if not has_few_timelines(model, FEW_TIMELINES):
+        attempt.message = f"more than {FEW_TIMELINES} completion orders are possible"
+        attempt.take_program(*plain_timeline(instance))
+        return attempt.end_status()
+    every = possible_timelines(model, model.rules.names)
+    return attempt.solve_leaves(((floor, timeline) for timeline in every), floor)
+
+
+def _cost_each_alone(instance: Instance) -> float:
+    """Return the total cost if each job had all servers from its arrival on."""
+    servers = np.full(len(instance.jobs), float(instance.servers))
+    times = instance.sizes / instance.each("at", np.arange(len(servers)), servers)
+    makespan = instance.objective == "makespan"
+    return float((instance.arrivals + times).max() if makespan else instance.costs @ times)
+
+
+def _as_changed(attempt: Attempt) -> Termination:
+    """Solve the program that the user has changed; it has no bound."""
+    model = attempt.model
+    problem = model.program(model.side_constraints())
+    status = clarabel.solve(problem, attempt.seconds_left())
+    if status in ("infeasible", "unbounded"):
+        return status
+    if status != "solved":
+        attempt.message = "Clarabel could not tell whether there is an allocation, or which is best"
+        return "time-limit" if attempt.out_of_time() else "error"
+    attempt.take(model.decode(lambda variable: variable.value), "model")
+    attempt.message = "native constraints: no bound, and this order alone"
+    if model.goal_changed:
+        own = model.worth(problem.value)
+        attempt.message = f"the model's own objective was optimized: {own:.10g}"
+    return "completed"
+
+
+def _refuse_what_cannot_be_solved(model: Allocation) -> None:
+    """Raise `InputError` if Clarabel cannot solve the changed program."""
+    problem = model.program(model.side_constraints())
+    for right, what in (
+        (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),
+        (not problem.is_mixed_integer(), "one with whole or boolean variables"),
+        (all(p.value is not None for p in problem.parameters()), "a parameter without a value"),
+        (model.decodable(problem), "one without the allocation's own variables"),
+    ):
+        if not right:
+            raise InputError("a convex program over time and used", found=what, place="model")

@@ -22,9 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.solvers.compiling import kernel
-from schedopt.solvers.hesrpt.earning_kernels import most_earned
-from schedopt.solvers.hesrpt.price_kernels import next_price, simulate
-from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.price_kernels import (
+    Curves,
+    Floats,
+    Ints,
+    most_earned,
+    next_price,
+    simulate,
+)
 
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10

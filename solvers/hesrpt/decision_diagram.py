@@ -21,61 +21,174 @@ from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from schedopt.solvers.hesrpt import decision_diagram_kernels as kernels
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import Paths
-from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope, speed
+from schedopt.solvers.hesrpt.price_kernels import (
+    POWER,
+    Curves,
+    Floats,
+    Ints,
+    capped_jobs,
+    demand,
+    price_for,
+    slope,
+    speed,
+)
+
+Bools = NDArray[np.bool_]
+SAFE = 1.0 - 2e-12
+"""Factor by which prices are lowered against rounding errors."""
+PATIENCE = 3
+"""Number of rents in a row without a higher price after which the search in that direction ends."""
+MOST_PLAIN = 0.95
+"""Largest p for which powers of prices by 1/(1 - p) do not overflow."""
+MOST_NODES, MOST_GAINS = 300_000, 400_000_000
+"""No node is split beyond this number of nodes; the same for nodes times rents, times 16."""
+CHUNK = 2_000_000
+"""Rents times edges between two checks of the clock."""
+FEW_PATHS = 100
+"""Number of paths at which the passes end."""
+STEPS = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
+"""Numbers of remaining edges, and the step between logarithms of rents from each on."""
+BEYOND = 0.7
+"""How far above its rent, in logarithms, the gains of a node's paths are compared."""
+KEPT, MOST_STALLED = 0.8, 3
+"""A pass that keeps more than this fraction of the paths has stalled; so many in a row end it."""
+TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
+"""Factors of rents below and above the usual ones, for too many or too few servers."""
+LEAST_ELASTICITY = 1e-3
+"""Smaller elasticities of speedups count as this one."""
+DIGITS = 1e-7
+"""Relative difference below which gains count as equal."""
 
 
-@dataclass(frozen=True)
-class DiagramParams:
-    """Parameters of the decision diagrams.
+class Grid(NamedTuple):
+    """The rents at which gains are stored.
 
-    Attributes
-    ----------
-    nodes : int
-        Number of nodes beyond which none is split.
-    gains : int
-        The same limit for nodes times rents, times 16.
-    chunk : int
-        Rents times edges between two checks of the clock.
-    few_paths : int
-        Number of paths at which the passes end.
-    steps : tuple of (int, float)
-        Pairs of a number of remaining edges and the step between logarithms of rents from it on.
-    beyond : float
-        How far above its rent, in logarithms, the gains of a node's paths are compared.
-    kept : float
-        A pass that keeps more than this fraction of the paths has stalled.
-    stalled_passes : int
-        Consecutive stalled passes at which the passes end.
-    growth, few_nodes : float, int
-        A pass has not stalled if it has ``growth`` times more nodes than all before, and fewer than
-        ``few_nodes``.
-    tails : tuple of tuple of float
-        Factors of additional rents below and above the usual ones, for too many or too few servers.
-    least_elasticity : float
-        Smaller elasticities of speedups count as this one.
+    Jobs with s(k) = k^p and without limits are plain: their gain at a price is price^(1/(1-p))
+    times their gain at price 1.
     """
 
-    nodes: int = 300_000
-    gains: int = 400_000_000
-    chunk: int = 2_000_000
-    few_paths: int = 100
-    steps: tuple[tuple[int, float], ...] = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
-    beyond: float = 0.7
-    kept: float = 0.8
-    stalled_passes: int = 3
-    growth: float = 1.5
-    few_nodes: int = 100_000
-    tails: tuple[tuple[float, ...], tuple[float, ...]] = ((1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0))
-    least_elasticity: float = 1e-3
+    rents: Floats  # rising, (R,)
+    unit: Floats  # gains at price 1, (M, R)
+    plain: Bools  # (M,)
 
 
-DEFAULTS = DiagramParams()
+@kernel(python_up_to=6000)
+def fill_unit_gains(c: Curves, grid: Grid) -> None:
+    """Fill the gains of plain jobs at price 1, (1 - p) (p/m)^(p/(1-p)), for unlimited servers."""
+    for j in range(len(c.kinds)):
+        p = c.pars[j]
+        free = c.leasts[j] <= 0.0 and c.mosts[j] >= c.servers
+        grid.plain[j] = c.kinds[j] == POWER and p <= MOST_PLAIN and free
+        if grid.plain[j]:
+            for r in range(len(grid.rents)):
+                grid.unit[j, r] = (1.0 - p) * (p / grid.rents[r]) ** (p / (1.0 - p))
 
 
-def rents_of(c: Curves, costs: Floats, step: float, params: DiagramParams = DEFAULTS) -> Floats:
+@kernel(python_up_to=6000)
+def price_edges(
+    c: Curves,
+    costs: Floats,
+    grid: Grid,
+    sets: Ints,
+    masks: Ints,
+    gains: Floats,
+    span: tuple[int, int],
+    prices: Floats,
+) -> None:
+    """Fill the prices of the jobs that may come next at the nodes of a span; -1 for other jobs.
+
+    Every rent gives valid prices, so a good rent suffices.
+
+    Parameters
+    ----------
+    sets, masks : ndarray of int, shape (n,)
+        The placed jobs and the jobs that may come next, as bit masks.
+    gains : ndarray, shape (n, R)
+        Upper bounds of the gains of the placed jobs.
+    prices : ndarray, shape (n, M)
+        Output.
+    """
+    budgets = np.empty(len(grid.rents))
+    for u in range(span[0], span[1]):
+        level = 0.0
+        for j in range(len(costs)):
+            if (sets[u] >> j) & 1:
+                level += costs[j]
+        for j in range(len(costs)):
+            prices[u, j] = -1.0
+            if (masks[u] >> j) & 1:
+                for r in range(len(budgets)):
+                    budgets[r] = level + costs[j] - grid.rents[r] * c.servers - gains[u, r]
+                prices[u, j] = SAFE * _best_price(c, grid, j, budgets)
+
+
+def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
+    """Return about the highest price whose gain is within a budget at some rent; budgets (R,)."""
+    start = np.argmax(budgets)
+    best = 0.0
+    for side in range(2):
+        step = 1 if side == 0 else -1
+        r = start if side == 0 else start - 1
+        missed = 0
+        while 0 <= r < len(budgets) and missed < PATIENCE:
+            if grid.plain[j]:
+                value = max(budgets[r], 0.0) / grid.unit[j, r]
+            else:
+                value = price_for(c, j, float(budgets[r]), grid.rents[r])
+            missed = 0 if value > best else missed + 1
+            best = max(best, value)
+            r += step
+    return best ** (1.0 - c.pars[j]) if grid.plain[j] else best
+
+
+def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
+    """Return the gain of a job at a price and one of the rents."""
+    if grid.plain[j]:
+        return float(price ** (1.0 / (1.0 - c.pars[j])) * grid.unit[j, r])
+    k = demand(c, j, price, grid.rents[r])
+    return float(price * speed(c, j, k) - grid.rents[r] * k)
+
+
+@kernel(python_up_to=6000)
+def merge_gains(
+    c: Curves,
+    grid: Grid,
+    edges: Ints,
+    prices: Floats,
+    gains: Floats,
+    span: tuple[int, int],
+    out: Floats,
+) -> None:
+    """Raise ``out``, shape (n', R), to the gains that the edges of a span bring to their end nodes.
+
+    Edges are rows of (node, job, end node); ``gains``, shape (n, R), are those of the start nodes.
+    """
+    for e in range(span[0], span[1]):
+        u, j, v = edges[e, 0], edges[e, 1], edges[e, 2]
+        if grid.plain[j]:
+            scale = prices[e] ** (1.0 / (1.0 - c.pars[j]))
+            for r in range(len(grid.rents)):
+                out[v, r] = max(out[v, r], gains[u, r] + scale * grid.unit[j, r])
+        else:
+            for r in range(len(grid.rents)):
+                out[v, r] = max(out[v, r], gains[u, r] + _gain(c, grid, j, prices[e], r))
+
+
+@kernel(python_up_to=6000)
+def gains_behind(
+    c: Curves, grid: Grid, edges: Ints, prices: Floats, gains: Floats, at: Ints, out: Floats
+) -> None:
+    """Store in ``out`` the total gain behind each edge at the rent ``at[e]``, shape (e,)."""
+    for e in range(len(edges)):
+        u, j = edges[e, 0], edges[e, 1]
+        out[e] = gains[u, at[e]] + _gain(c, grid, j, prices[e], at[e])
+
+
+def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
     """Return increasing rents, from below the rent of any single job to above that of all.
 
     ``step`` is the difference of their logarithms.
@@ -84,17 +197,13 @@ def rents_of(c: Curves, costs: Floats, step: float, params: DiagramParams = DEFA
     for j, cost in enumerate(costs.tolist()):
         most = float(c.mosts[j])
         elasticity = most * slope(c, j, most * (1 - 1e-12)) / speed(c, j, most)
-        least = min(least, cost * max(elasticity, params.least_elasticity) / c.servers)
+        least = min(least, cost * max(elasticity, LEAST_ELASTICITY) / c.servers)
     most = 1.02 * float(costs.sum()) / c.servers
     rents = np.geomspace(least, most, int(log(most / least) / step) + 2)
     if c.bounded or not (c.pars > 0).all():
-        few, many = (np.array(tail) for tail in params.tails)
+        few, many = (np.array(tail) for tail in TAILS)
         rents = np.concatenate([least * few, rents, most * many])
     return np.asarray(rents)
-
-
-DIGITS = 1e-7
-"""Relative difference below which gains count as equal."""
 
 
 @dataclass
@@ -134,7 +243,6 @@ class Diagram:
     sizes, costs : ndarray, shape (M,)
     after : ndarray of int, shape (M,)
         For each job the bit mask of the jobs that complete after it; they are placed first.
-    params : DiagramParams, optional
 
     Attributes
     ----------
@@ -146,36 +254,27 @@ class Diagram:
         Whether the last passes removed hardly any path.
     """
 
-    def __init__(
-        self,
-        c: Curves,
-        sizes: Floats,
-        costs: Floats,
-        after: Ints,
-        params: DiagramParams = DEFAULTS,
-    ) -> None:
-        self.params = params
-        teams = np.append(c.team_mosts, c.servers)[c.teams]
-        self.c = c._replace(mosts=np.maximum(np.minimum(c.mosts, teams), c.leasts))
+    def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
+        self.c = capped_jobs(c)
         self.sizes, self.costs, self.after = sizes, costs, after
         self.layers: list[Layer] = []
         self.passes = 0
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes = 1 << 62, 0
-        self.stalled, self._vain, self._widest = False, 0, 0
+        self.stalled, self._vain = False, 0
 
     def advance(self, goal: float) -> Iterator[None]:
         """Make one pass that removes orders whose cost reaches the goal; yields regularly.
 
         The goal must not increase from pass to pass.
         """
-        step = next(step for least, step in self.params.steps if self.edges >= least)
+        step = next(step for least, step in STEPS if self.edges >= least)
         grid = self._grid(step)
         parts = 1
         if self.passes > 1:
-            most = min(4 * self.params.nodes, self.params.gains // len(grid.rents))
+            most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
-        split = Split(parts, round(self.params.beyond / step))
+        split = Split(parts, round(BEYOND / step))
         layers: list[Layer] = []
         front = _Frontier(
             np.zeros(1, np.int64),
@@ -196,21 +295,18 @@ class Diagram:
         self.nodes = sum(len(layer.base) for layer in layers)
         before = self.paths
         self._remove_costly(goal, len(front.base))
-        params = self.params
-        finer = params.growth * self._widest < self.nodes < params.few_nodes
-        self._widest = max(self._widest, self.nodes)
-        self._vain = self._vain + 1 if self.paths > params.kept * before and not finer else 0
-        self.stalled = self._vain >= params.stalled_passes
+        self._vain = self._vain + 1 if self.paths > KEPT * before else 0
+        self.stalled = self._vain >= MOST_STALLED
 
-    def _grid(self, step: float) -> kernels.Grid:
+    def _grid(self, step: float) -> Grid:
         """Return the rents of the next pass, and the gains of plain jobs at them."""
-        rents, jobs = rents_of(self.c, self.costs, step, self.params), len(self.sizes)
-        grid = kernels.Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
-        kernels.fill_unit_gains(self.c, grid)
+        rents, jobs = rents_of(self.c, self.costs, step), len(self.sizes)
+        grid = Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
+        fill_unit_gains(self.c, grid)
         return grid
 
     def _fill_layer(
-        self, depth: int, front: _Frontier, layer: Layer, grid: kernels.Grid, split: Split
+        self, depth: int, front: _Frontier, layer: Layer, grid: Grid, split: Split
     ) -> Iterator[_Frontier | None]:
         """Fill the edges of a layer, and yield the nodes at their ends; yields None regularly."""
         jobs = np.arange(len(self.sizes))
@@ -226,11 +322,11 @@ class Diagram:
         layer.prices = np.empty(free.shape)
         layer.child = np.full(free.shape, -1, dtype=np.int32)
         rents = len(grid.rents)
-        chunk = max(1, self.params.chunk // (8 * rents * len(jobs)))
+        chunk = max(1, CHUNK // (8 * rents * len(jobs)))
         for first in range(0, len(masks), chunk):
             span = (first, min(first + chunk, len(masks)))
             at = (front.sets, masks, front.gains)
-            kernels.price_edges(self.c, self.costs, grid, *at, span, layer.prices)
+            price_edges(self.c, self.costs, grid, *at, span, layer.prices)
             yield None
         node, job = np.nonzero(free)
         prices = layer.prices[node, job]
@@ -246,10 +342,10 @@ class Diagram:
         starts = np.searchsorted(edges[:, 2], np.arange(len(old)))
         costs = front.base[edges[:, 0]] + prices * self.sizes[edges[:, 1]]
         gains = np.full((len(old), rents), -inf)
-        chunk = max(1, self.params.chunk // rents)
+        chunk = max(1, CHUNK // rents)
         for first in range(0, len(edges), chunk):
             span = (first, min(first + chunk, len(edges)))
-            kernels.merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
+            merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
             yield None
         yield _Frontier(
             sets=front.sets[edges[starts, 0]] | (1 << edges[starts, 1]),
@@ -259,7 +355,7 @@ class Diagram:
         )
 
     def _split_nodes(
-        self, edges: Ints, prices: Floats, front: _Frontier, grid: kernels.Grid, split: Split
+        self, edges: Ints, prices: Floats, front: _Frontier, grid: Grid, split: Split
     ) -> Ints:
         """Return the part of the node that each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
@@ -268,7 +364,7 @@ class Diagram:
         highest = np.maximum.reduceat(tight[edges[order, 0]], starts)[edges[:, 2]]
         at = np.minimum(highest + split.beyond, len(grid.rents) - 1)
         values = np.empty(len(edges))
-        kernels.gains_behind(self.c, grid, edges, prices, front.gains, at, values)
+        gains_behind(self.c, grid, edges, prices, front.gains, at, values)
         low = np.minimum.reduceat(values[order], starts)[edges[:, 2]]
         high = np.maximum.reduceat(values[order], starts)[edges[:, 2]]
         width = high - low

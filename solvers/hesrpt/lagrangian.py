@@ -17,21 +17,31 @@ lowers them elsewhere.
 """
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from math import inf
+from math import exp, inf, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Order, Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Power
 from schedopt.solvers.clock import now
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.hesrpt import dominance
-from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
+from schedopt.solvers.hesrpt.feasibility import MOST_JOBS
 from schedopt.solvers.hesrpt.order_search import OrderSearch
-from schedopt.solvers.hesrpt.speedup_kernels import POWER, Curves, Floats, Ints
+from schedopt.solvers.hesrpt.price_kernels import (
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    capped_jobs,
+    demand,
+    slope,
+    speed,
+)
 from schedopt.solvers.result import Result, Termination
 
 STEEPEST_POWER = 0.97
@@ -40,56 +50,313 @@ LARGEST_PARALLEL_PART = 1.0 - 1e-8
 """Larger parallel parts f below 1 are not supported: 1/(1-f) would lose too many digits."""
 LEAST_RENT = 1e-6
 """Least rent as a fraction of the highest, so that powers of rents stay finite."""
-ROUNDING = 1e-12
-"""Relative rounding error of sums over jobs, which is subtracted from the bound."""
+MOMENTUM = 0.4
+"""Weight of the previous direction of the ascent in the next one."""
+STEP_DECAY, STALL_LIMIT = 0.6, 3
+"""The step is multiplied by the first after so many steps without a better bound."""
+MOST_STEPS, LEAST_STEP = 60, 0.03
+"""An ascent ends after so many steps, or at a shorter step; at first it is 1."""
+CELLS = 400
+"""Number of cells of constant rent."""
+IMPROVEMENT = 1e-5
+"""Ascents and replays go on while each improves the gap by more than this fraction of the cost."""
+ACCURACY = 1e-5
+"""Relative accuracy of the single-job costs during the ascent."""
+WORK = 20_000
+"""Cells times jobs between two checks of the clock."""
+STEPS, CROSSINGS = 80, 40
+"""Most steps of the search for a price, and for the price at which two ends have equal costs."""
+ROUNDING, CANCELLED = 1e-12, 2e-14
+"""Relative rounding error of a sum over cells or jobs, and of terms that may cancel."""
+DEEP = 128
+"""Depth of the stack of spans; halving never needs as much."""
 
 
-@dataclass(frozen=True)
-class LagrangianParams:
-    """Parameters of the ascent and of the search.
+class Path(NamedTuple):
+    """A server rent that decreases over time, with cumulative sums.
 
-    Attributes
-    ----------
-    momentum : float
-        Weight of the previous direction in the next one.
-    initial_step : float
-        Step length, as a fraction of the distance at which the bound might meet the best cost.
-    step_decay, stall_limit : float, int
-        The step is multiplied by ``step_decay`` after ``stall_limit`` steps without a better bound.
-    steps, least_step : int, float
-        An ascent ends after ``steps`` steps, or when the step is shorter than ``least_step``.
-    cells : int
-        Number of cells of constant rent.
-    least_improvement : float
-        Ascents are repeated while each reduces the gap by more than this fraction of the cost.
-    replay_improvement : float
-        After an ascent, orders are replayed while each reduces the cost by more than this fraction.
-    replays : int
-        Most replays in a row.
-    team_jobs_per_step : int
-        With teams, one more ascent step between two simulations for each so many jobs.
-    cost_accuracy : float
-        Relative accuracy of the single-job costs during the ascent.
-    work : int
-        Cells times jobs between two checks of the clock.
+    After the last cell the rent is 0. The sums hold, for each exponent p, the integral of
+    (m/m_E)^(-p/(1-p)).
     """
 
-    momentum: float = 0.4
-    initial_step: float = 1.0
-    step_decay: float = 0.6
-    stall_limit: int = 3
-    steps: int = 60
-    least_step: float = 0.03
-    cells: int = 400
-    least_improvement: float = 1e-5
-    replay_improvement: float = 1e-5
-    replays: int = 12
-    team_jobs_per_step: int = 50
-    cost_accuracy: float = 1e-5
-    work: int = 20_000
+    times: Floats  # where cells begin and end, from 0, (E + 1,)
+    rents: Floats  # positive, never rising, (E,)
+    bills: Floats  # the integral of the rent until each time, (E + 1,)
+    roots: Floats  # that of its square root, (E + 1,)
+    sums: Floats  # (P, E + 1)
+    rows: Ints  # each job's row of sums, (M,)
 
 
-DEFAULTS = LagrangianParams()
+class Demand(NamedTuple):
+    """The jobs' best responses to a server rent: completion times, work prices, server use."""
+
+    ends: Floats  # completions, (M,)
+    prices: Floats  # of a unit of work, (M,)
+    use: Floats  # servers times time in each cell, (E,)
+
+
+class Renter(NamedTuple):
+    """A job that pays rent for its servers."""
+
+    c: Curves
+    path: Path
+    job: int
+    size: float
+    cost: float  # of a unit of time until it completes
+
+
+def first_below(rents: Floats, value: float) -> int:
+    """Return the first cell whose rent is below a value, or E."""
+    low, high = 0, len(rents)
+    while low < high:
+        middle = (low + high) // 2
+        if rents[middle] < value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
+    """Return the gain of a job in the first n cells at a work price, and the work that it does.
+
+    In a cell with rent m it uses the k servers within its limits that maximize lam s(k) - m k.
+    Rents decrease, so it uses its least number first, then more, then its most.
+    """
+    c, path, j = one.c, one.path, one.job
+    times, rents, bills = path.times, path.rents, path.bills
+    gain, work = 0.0, 0.0
+    if c.kinds[j] == TABLE:
+        e = 0
+        while e < n:
+            k = demand(c, j, lam, rents[e])
+            end = n
+            if k < c.mosts[j]:
+                end = min(max(first_below(rents, lam * slope(c, j, k)), e + 1), n)
+            long, s = times[end] - times[e], speed(c, j, k)
+            work += s * long
+            gain += lam * s * long - k * (bills[end] - bills[e])
+            e = end
+        return gain, work
+    least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
+    a = min(first_below(rents, lam * slope(c, j, least)), n)
+    b = min(max(first_below(rents, lam * slope(c, j, most)), a), n)
+    if a > 0 and least > 0.0:
+        s = speed(c, j, least)
+        work += s * times[a]
+        gain += lam * s * times[a] - least * bills[a]
+    if b > a and c.kinds[j] == POWER:
+        row = path.rows[j]
+        rest = path.sums[row, b] - path.sums[row, a]
+        if rest > 0.0:
+            done = exp(par / (1.0 - par) * log(par * lam / rents[-1]) + log(rest))
+            work += done
+            gain += lam * (1.0 - par) * done
+    elif b > a:
+        long, root = times[b] - times[a], path.roots[b] - path.roots[a]
+        work += max(long - sqrt(par / lam) * root, 0.0) / (1.0 - par)
+        both = lam * long + par * (bills[b] - bills[a]) - 2.0 * sqrt(lam * par) * root
+        gain += max(both, 0.0) / (1.0 - par)
+    if n > b:
+        s, long = speed(c, j, most), times[n] - times[b]
+        work += s * long
+        gain += lam * s * long - most * (bills[n] - bills[b])
+    return gain, work
+
+
+def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
+    """Return a lower bound on a job's cost if it completes after n cells, and its work.
+
+    The bound holds at every price. It is lowered by the rounding errors: some hundred units in the
+    last place for powers and roots, two for sums; with Amdahl's law the terms may be far larger
+    than their difference.
+    """
+    c, path, j = one.c, one.path, one.job
+    gain, work = gain_and_work(one, lam, n)
+    paid = one.cost * path.times[n] + lam * one.size
+    off = ROUNDING * (paid + abs(gain))
+    if c.kinds[j] != POWER and c.kinds[j] != TABLE and c.pars[j] < 1.0:
+        par = c.pars[j]
+        off += CANCELLED * (lam * path.times[n] + par * path.bills[n]) / (1.0 - par)
+    return paid - gain - off, work
+
+
+def price_until(one: Renter, n: int, start: float) -> float:
+    """Return approximately the work price at which a job completes in n cells, or infinity.
+
+    The work increases with the price: a secant method in logarithms with a bracket.
+    """
+    c, j, size, time = one.c, one.job, one.size, one.path.times[n]
+    if speed(c, j, c.mosts[j]) * time <= size:
+        return inf
+    if c.leasts[j] > 0.0 and speed(c, j, c.leasts[j]) * time >= size:
+        return 0.0
+    low, high, below, above = -inf, inf, 0.0, 0.0
+    u, step = log(start), 0.25
+    for turn in range(STEPS):
+        _, work = gain_and_work(one, exp(u), n)
+        excess = log(work / size) if work > 0.0 else -50.0
+        if abs(excess) < 1e-9:
+            break
+        if excess < 0.0:
+            low, below = u, excess
+        else:
+            high, above = u, excess
+        if low == -inf or high == inf:
+            u += step if excess < 0.0 else -step
+            step *= 2.0
+            continue
+        if high - low < 1e-9:
+            break
+        u = low - below * (high - low) / (above - below)
+        if turn % 3 == 2 or not low + 0.01 * (high - low) < u < high - 0.01 * (high - low):
+            u = 0.5 * (low + high)
+    return exp(u)
+
+
+def least_cost_between(
+    one: Renter, a: int, b: int, most: float, least: float, goal: float, out: Floats
+) -> float:
+    """Return a lower bound on a job's cost if it completes between the ends of cells a and b.
+
+    For a fixed price the cost is concave over time, since rents decrease, so it is least at an end.
+    The best price makes both ends equal, or is that of an end: ``most`` is the price at a,
+    ``least`` that at b. The search ends once the bound reaches ``goal``. ``out[2]`` is the price,
+    and ``out[3]`` the time between the ends at which the work is done.
+    """
+    size, times = one.size, one.path.times
+    lam = least
+    early, _ = cost_until(one, lam, a)
+    late, _ = cost_until(one, lam, b)
+    out[2], out[3] = lam, times[b]
+    if late <= early:
+        return late
+    best, step = early, 2.0
+    low, high = log(lam), log(most) if most < inf else inf
+    below, above = late - early, 0.0
+    u = low
+    for turn in range(CROSSINGS):
+        if high == inf:
+            u, step = low + log(step), step * step
+        elif above < 0.0 and turn % 3 != 2:
+            u = low + below / (below - above) * (high - low)
+        else:
+            u = 0.5 * (low + high)
+        lam = exp(u)
+        early, before = cost_until(one, lam, a)
+        late, done = cost_until(one, lam, b)
+        if min(early, late) > best:
+            best, out[2] = min(early, late), lam
+            part = (size - before) / (done - before) if done > before else 0.0
+            part = min(max(part, 0.0), 1.0)
+            out[3] = times[a] + part * (times[b] - times[a])
+        if late > early:
+            low, below = u, late - early
+        else:
+            high, above = u, late - early
+        if best >= goal or (high < inf and high - low < 1e-11):
+            break
+        if abs(late - early) <= 1e-11 * early or (b > a + 1 and max(early, late) < goal):
+            break  # both ends rise and fall so that no price shows the goal
+    return best
+
+
+def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
+    """Return a lower bound on the cost of a job alone, for any completion time.
+
+    Spans of cells on ``stack`` are halved until a price proves that no end in them is cheaper than
+    the best by the fraction ``part``. ``out[0]`` is the completion time and ``out[1]`` the price.
+    """
+    c, j, size = one.c, one.job, one.size
+    n, t = len(one.path.rents), one.path.times
+    top = one.cost / speed(c, j, c.mosts[j])
+    last = price_until(one, n, top)
+    lam = min(last, top)  # after the last cell servers are free: it takes all it may
+    best, work = cost_until(one, lam, n)
+    least = best
+    out[0], out[1] = t[n] + max(size - work, 0.0) / speed(c, j, c.mosts[j]), lam
+    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n, inf, last
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        a, b = int(stack[0, waiting]), int(stack[1, waiting])
+        high, low = stack[2, waiting], stack[3, waiting]
+        if low == inf:  # it cannot be done by then
+            continue
+        goal = best * (1.0 - part)
+        value = least_cost_between(one, a, b, high, max(low, 1e-300), goal, out)
+        if value >= goal or b == a + 1:
+            least = min(least, value)
+            if value < best:
+                best, out[0], out[1] = value, out[3], out[2]
+            continue
+        half = (a + b) // 2
+        start = sqrt(low) * sqrt(high) if high < inf and low > 0.0 else max(low, top * 1e-9)
+        price = price_until(one, half, start)
+        if price < inf:
+            value, _ = cost_until(one, max(price, 1e-300), half)
+            if value < best:
+                best, out[0], out[1] = value, t[half], max(price, 1e-300)
+        stack[0, waiting], stack[1, waiting] = a, half
+        stack[2, waiting], stack[3, waiting] = high, price
+        waiting += 1
+        stack[0, waiting], stack[1, waiting] = half, b
+        stack[2, waiting], stack[3, waiting] = price, low
+        waiting += 1
+    return min(least, best)
+
+
+@kernel()
+def least_costs(
+    c: Curves,
+    path: Path,
+    sizes: Floats,
+    costs: Floats,
+    jobs: Ints,
+    part: float,
+    found: Demand,
+    room: tuple[Floats, Floats],
+) -> float:
+    """Return the sum of the single-job costs of some jobs, and add their demand to ``found``.
+
+    ``room`` is workspace.
+    """
+    total, out = 0.0, room[1]
+    for i in range(len(jobs)):
+        j = jobs[i]
+        one = Renter(c, path, j, sizes[j], costs[j])
+        total += least_cost(one, part, room[0], out)
+        found.ends[j], found.prices[j] = out[0], out[1]
+        for e in range(len(found.use)):
+            if path.times[e] >= out[0]:
+                break
+            long = min(path.times[e + 1], out[0]) - path.times[e]
+            found.use[e] += long * demand(c, j, out[1], path.rents[e])
+    return total
+
+
+@kernel()
+def costs_by_completion(
+    c: Curves, path: Path, sizes: Floats, costs: Floats, scratch: Floats, out: Floats
+) -> None:
+    """Store in ``out``, shape (M, E + 1), lower bounds on the single-job costs by completion cell.
+
+    The bound is infinite if a job cannot complete by the end of the cell. The last column is for
+    completions after all cells.
+    """
+    n = len(path.rents)
+    for j in range(len(sizes)):
+        one = Renter(c, path, j, sizes[j], costs[j])
+        top = one.cost / speed(c, j, c.mosts[j])
+        start, before = top, inf
+        for e in range(n):
+            price = price_until(one, e + 1, start)
+            out[j, e] = inf
+            if price < inf:
+                start = max(price, 1e-300)
+                out[j, e] = least_cost_between(one, e, e + 1, before, start, inf, scratch)
+                before = price
+        out[j, n], _ = cost_until(one, min(before, top), n)
 
 
 def is_steep(instance: Instance) -> bool:
@@ -105,92 +372,62 @@ def is_steep(instance: Instance) -> bool:
 class LagrangianBound:
     """The best rents so far, and the bound that they prove.
 
-    Floors of teams are ignored, which only lowers the bound.
+    Of the limits of teams, only the cap of each single job is taken into account.
 
     Attributes
     ----------
     bound : float
         The best lower bound on the total cost.
-    times, rents : ndarray, shapes (E + 1,) and (T, E)
-        The piecewise constant rents that prove the bound: first those of all servers, then those
-        of each capped team.
-    payers : ndarray of int, shape (M,)
-        The row of rents that each job pays.
-    servers : ndarray, shape (T,)
-        The number of servers of each row.
+    times, rents : ndarray, shapes (E + 1,) and (E,)
+        The piecewise constant rents that prove the bound.
     prices, ends : ndarray, shape (M,)
         Work price and completion time of each job under the rents evaluated last.
     """
 
-    def __init__(
-        self,
-        curves: Curves,
-        sizes: Floats,
-        costs: Floats,
-        params: LagrangianParams = DEFAULTS,
-    ) -> None:
-        self.params = params
-        capped = np.flatnonzero(curves.team_mosts < curves.servers)
-        self.payers = np.zeros(len(sizes), dtype=np.int64)
-        for row, team in enumerate(capped):
-            self.payers[curves.teams == team] = row + 1
-        self.servers = np.append(curves.servers, curves.team_mosts[capped])
-        mosts = np.minimum(curves.mosts, self.servers[self.payers])
-        curves = curves._replace(mosts=np.maximum(mosts, curves.leasts))
-        self.curves, self.sizes, self.costs = curves, sizes, costs
-        powers = self.curves.kinds == POWER
-        powers &= self.curves.pars < 1.0
-        self._powers, rows = np.unique(self.curves.pars[powers], return_inverse=True)
+    def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
+        self.curves, self.sizes, self.costs = capped_jobs(curves), sizes, costs
+        powers = (curves.kinds == POWER) & (curves.pars < 1.0)
+        self._powers, rows = np.unique(curves.pars[powers], return_inverse=True)
         self._rows = np.zeros(len(sizes), dtype=np.int64)
         self._rows[powers] = rows
         self.bound = 0.0
-        self.times, self.rents = np.zeros(1), np.zeros((len(self.servers), 0))
+        self.times, self.rents = np.zeros(1), np.zeros(0)
         self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
-        self._workspace = np.zeros((4, kernels.DEEP)), np.zeros(4)
+        self._workspace = np.zeros((4, DEEP)), np.zeros(4)
 
-    def path(self, row: int = 0) -> kernels.Path:
-        """Return the rents that prove the bound as a path: of all servers, or of a team."""
-        return self._path(self.times, self.rents[row])
-
-    def _path(self, times: Floats, rents: Floats) -> kernels.Path:
+    def _path(self, times: Floats, rents: Floats) -> Path:
         exponents = -self._powers / (1.0 - self._powers)
         parts = (rents / rents[-1]) ** exponents[:, None]
         heights = np.vstack([rents, np.sqrt(rents), parts])
         sums = np.cumsum(heights * np.diff(times), axis=1)
         sums = np.hstack([np.zeros((len(sums), 1)), sums])
-        return kernels.Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
+        return Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
 
-    def evaluate(self, times: Floats, rents: Floats) -> Generator[None, None, tuple[float, Floats]]:
+    def evaluate(self, times: Floats, rents: Floats) -> Generator[bool, None, tuple[float, Floats]]:
         """Compute the bound of rents, and yield regularly so that the caller can check the clock.
 
         Returns
         -------
         bound : float
-        excess : ndarray, shape (T, E)
-            Demand minus capacity in each cell, in servers times time: of all jobs, then of each
-            capped team.
+        excess : ndarray, shape (E,)
+            Demand minus capacity in each cell, in servers times time.
         """
-        use, total = np.zeros(rents.shape), 0.0
-        chunk = max(1, self.params.work // rents.shape[1])
-        for row, own in enumerate(rents):
-            jobs = np.flatnonzero(self.payers == row)
-            what = self.curves, self._path(times, own), self.sizes, self.costs
-            demand = kernels.Demand(self.ends, self.prices, use[row])
-            for first in range(0, len(jobs), chunk):
-                part = jobs[first : first + chunk]
-                accuracy = self.params.cost_accuracy
-                total += kernels.least_costs(*what, part, accuracy, demand, self._workspace)
-                yield
+        total, jobs = 0.0, np.arange(len(self.sizes))
+        what = self.curves, self._path(times, rents), self.sizes, self.costs
+        found = Demand(self.ends, self.prices, np.zeros(len(rents)))
+        chunk = max(1, WORK // len(rents))
+        for first in range(0, len(jobs), chunk):
+            part = jobs[first : first + chunk]
+            total += least_costs(*what, part, ACCURACY, found, self._workspace)
+            yield False
         bound = self._bound_of(total, times, rents)
         if bound > self.bound:
             self.bound, self.times, self.rents = bound, times, rents
-        use[0] = use.sum(axis=0)
-        return bound, use - self.servers[:, None] * np.diff(times)
+        return bound, found.use - self.curves.servers * np.diff(times)
 
     def _bound_of(self, total: float, times: Floats, rents: Floats) -> float:
         """Return the Lagrangian bound from the total of the single-job costs."""
-        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
-        bill = float((self.servers[:, None] * above * np.diff(times)).sum())
+        bill = self.curves.servers * float(rents @ np.diff(times))
         return total - bill - ROUNDING * (total + bill)
 
     def precedences(self, value: float) -> Ints:
@@ -205,12 +442,11 @@ class LagrangianBound:
         ndarray of int, shape (M,)
             For each job the bit mask of the jobs that complete after it.
         """
-        alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
-        for row in range(len(self.servers)):
-            jobs = np.flatnonzero(self.payers == row)
-            kernels.costs_by_completion(
-                self.curves, self.path(row), self.sizes, self.costs, jobs, self._workspace[1], alone
-            )
+        if not len(self.rents):
+            return np.zeros(len(self.sizes), dtype=np.int64)
+        path, scratch = self._path(self.times, self.rents), self._workspace[1]
+        alone = np.full((len(self.sizes), len(self.rents) + 1), np.inf)
+        costs_by_completion(self.curves, path, self.sizes, self.costs, scratch, alone)
         least = alone.min(axis=1)
         beyond = alone - least[:, None]
         until = np.minimum.accumulate(beyond, axis=1)
@@ -220,55 +456,32 @@ class LagrangianBound:
         bits = np.array(never) * (1 << np.arange(len(never)))
         return np.asarray(bits.sum(axis=1) - np.diag(bits))
 
+    def ascend(self, times: Floats, rents: Floats, value: float) -> Iterator[bool]:
+        """Subgradient ascent from some rents to where the bound would meet the cost ``value``.
 
-class SubgradientAscent:
-    """Subgradient ascent on the rents; `lagrangian` keeps the best bound.
-
-    Parameters
-    ----------
-    lagrangian : LagrangianBound
-    times : ndarray, shape (E + 1,)
-    rents : ndarray, shape (E,) or (T, E)
-        The rents to start from: of all servers, or by row.
-    """
-
-    def __init__(self, lagrangian: LagrangianBound, times: Floats, rents: Floats) -> None:
-        self.lagrangian, self.times, self.params = lagrangian, times, lagrangian.params
-        self._lengths = np.diff(times)
-        every = np.broadcast_to(rents, (len(lagrangian.servers), len(self._lengths)))
-        self._rents = self._best = self._project_rents(every)
-        self._bound, self._stalled, self.step_length = 0.0, 0, self.params.initial_step
-        self._direction = np.zeros(every.shape)
-
-    def _project_rents(self, rents: Floats) -> Floats:
-        """Project onto rents that never rise; rents of teams are at least the common rent."""
-        rows = np.array([nearest_nonincreasing(row, self._lengths) for row in rents])
-        rows[1:] = np.maximum(rows[1:], rows[0])
-        return rows
-
-    def step(self, value: float) -> Iterator[None]:
-        """Evaluate the rents, and step to where the bound would meet the cost ``value``."""
-        bound, excess = yield from self.lagrangian.evaluate(self.times, self._rents)
-        if bound > self._bound * (1.0 + 1e-8):
-            self._bound, self._best, self._stalled = bound, self._rents, 0
-        else:
-            self._stalled += 1
-            if self._stalled >= self.params.stall_limit:
-                self.step_length *= self.params.step_decay
-                self._stalled = 0
-                self._rents = self._best
-                self._direction[:] = 0.0
-        loose = self._rents[1:] <= self._rents[0] * (1.0 + 1e-9)
-        excess[1:][loose & (excess[1:] < 0.0)] = 0.0  # a cap that does not bind has no rent
-        momentum = self.params.momentum
-        self._direction = momentum * self._direction + (1.0 - momentum) * excess
-        scale = self._best / self._lengths
-        rise = float((self._direction * scale * self._direction).sum())
-        if rise > 0.0:
-            far = self.step_length * max(value - bound, 1e-6 * value) / rise
-            move = far * scale * self._direction
-            move[1:] += move[0]
-            self._rents = self._project_rents(self._rents + move)
+        Yields regularly; True if ``prices`` are those of a step.
+        """
+        lengths, step, stalled, highest = np.diff(times), 1.0, 0, 0.0
+        rents = best = nearest_nonincreasing(rents, lengths)
+        direction = np.zeros(len(rents))
+        for _ in range(MOST_STEPS):
+            bound, excess = yield from self.evaluate(times, rents)
+            yield True
+            if bound > highest * (1.0 + 1e-8):
+                highest, best, stalled = bound, rents, 0
+            else:
+                stalled += 1
+            if stalled >= STALL_LIMIT:
+                step, stalled, rents = step * STEP_DECAY, 0, best
+                direction[:] = 0.0
+            if step < LEAST_STEP:
+                return
+            direction = MOMENTUM * direction + (1.0 - MOMENTUM) * excess
+            scale = best / lengths
+            rise = float((direction * scale * direction).sum())
+            if rise > 0.0:
+                far = step * max(value - bound, 1e-6 * value) / rise
+                rents = nearest_nonincreasing(rents + far * scale * direction, lengths)
 
 
 def nearest_nonincreasing(rents: Floats, lengths: Floats) -> Floats:
@@ -310,32 +523,14 @@ class LagrangianSearch(OrderSearch):
 
     An order has prices, and simulating the policy of these prices completes jobs in another,
     usually better order, which is tried next. The rents of the best simulation start the ascent,
-    and the work prices that the ascent finds are simulated too.
-
-    The search can be interrupted: ``value`` and ``order`` are those of the best simulation so far,
-    and ``rents`` proves ``bound``.
-
-    Parameters
-    ----------
-    instance : Instance
-    rules : Rules, optional
-        Limits of single jobs and of disjoint teams.
-    params : LagrangianParams
+    and the work prices that the ascent finds are simulated too. The search can be interrupted.
     """
 
     name = "lagrangian"
 
-    def __init__(
-        self,
-        instance: Instance,
-        rules: Rules | None = None,
-        params: LagrangianParams = DEFAULTS,
-    ) -> None:
-        self.rules, self.params = rules or Rules(instance), params
-        super().__init__(instance, self.rules)
-        self.best = np.zeros(0)
-        self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
-        self.rents = LagrangianBound(self.curves, self.sizes, self.costs, params)
+    def __init__(self, instance: Instance, rules: Rules | None = None) -> None:
+        super().__init__(instance, rules or Rules(instance))
+        self.rents = LagrangianBound(self.curves, self.sizes, self.costs)
         self.bound = self._alone = self.cost_each_alone()
         self._steps = self._search()
 
@@ -348,81 +543,26 @@ class LagrangianSearch(OrderSearch):
 
     def _search(self) -> Iterator[None]:
         smiths = self.order
-        self._simulate_prices(self.costs / self.tops)
-        yield from self._replay_until_stable(smiths, 1.0)
-        gap = inf
-        while self.value - self.rents.bound < gap - self.params.least_improvement * self.value:
-            gap = self.value - self.rents.bound
-            yield from self._ascend_rents(*self._path, self.value)
-            yield from self._replay_until_stable(self.order, self.params.replay_improvement)
-
-    def _replay_until_stable(self, order: Order, improvement: float) -> Iterator[None]:
-        """Simulate the prices of an order, then those of its order of completions, and so on.
-
-        Stops when the cost does not improve by the fraction ``improvement``.
-        """
-        last = inf
-        for _ in range(self.params.replays):
+        for prices in (self.costs / self.tops, self.prices(smiths)):
+            self.try_prices(prices)
             yield
-            value, ends = self._simulate_prices(self.prices(order))
-            if not value < last * (1.0 - improvement):
+        gap = inf
+        while self.value - self.rents.bound < gap - IMPROVEMENT * self.value:
+            gap = self.value - self.rents.bound
+            times, rents = np.append(0.0, self.best.times), self.best.rents
+            if not rents.any():  # the jobs cannot use all servers
                 return
-            last, order = value, np.argsort(-ends, kind="stable")
-
-    def _simulate_prices(self, prices: Floats) -> tuple[float, Floats]:
-        """Simulate prices and keep them if they are the best; return cost and completion times."""
-        prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
-        simulated = self.simulate(prices)
-        value = self.cost(simulated.ends)
-        if value < self.value:
-            self.value, self.best = value, prices
-            self.order = np.argsort(-simulated.ends, kind="stable")
-            self._path = self._initial_rents(simulated.ends)
-            if len(self.rents.servers) == 1:
-                self._path = resample(
-                    np.append(0.0, simulated.times), simulated.rents, self.params.cells
-                )
-        return value, simulated.ends
-
-    def _initial_rents(self, known: Floats) -> tuple[Floats, Floats]:
-        """Return rents from completion times, at which the rent is half of the cost of waiting."""
-        order, lagrangian = np.argsort(known), self.rents
-        cells = np.unique(
-            np.linspace(0, len(known), self.params.cells + 1).round().astype(np.int64)
-        )
-        times = np.append(0.0, known[order])[cells]
-        grown = np.append(True, np.diff(times) > 0)
-        rows = [np.ones(len(known), dtype=np.bool_)]
-        rows += [lagrangian.payers == row for row in range(1, len(lagrangian.servers))]
-        left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
-        rents = 0.5 * np.array(left) / lagrangian.servers[:, None]
-        servers = lagrangian.servers
-        if len(rows) > 1 and lagrangian.payers.all() and servers[1:].sum() < servers[0]:
-            rents[0] *= LEAST_RENT  # the teams cannot use all servers
-        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], self.params.cells)
-
-    def _ascend_rents(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
-        """Improve the bound from these rents, and simulate the work prices that they imply."""
-        ascent, every = SubgradientAscent(self.rents, times, rents), 1
-        if len(self.rents.servers) > 1:
-            every += len(self.sizes) // self.params.team_jobs_per_step
-        for step in range(self.params.steps):
-            yield from ascent.step(value)
-            last = ascent.step_length < self.params.least_step
-            if (last or step % every == 0) and self.value < inf:
-                self._simulate_prices(self.rents.prices)
-            if last:
-                return
-
-    def solution(self) -> Allocated:
-        """Return the best simulated allocation."""
-        return self.allocation(self.best, self.order)
+            for stepped in self.rents.ascend(*resample(times, rents, CELLS), self.value):
+                yield
+                if stepped:
+                    self.try_prices(self.rents.prices)
+            yield from self.replay(self.order, IMPROVEMENT)
 
 
 def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     """Solve an allocation of many jobs, with a bound on all orders.
 
-    Up to `dominance.MOST_JOBS` jobs branch and bound continues from the result.
+    Up to `MOST_JOBS` jobs branch and bound continues from the result.
     """
     many, after = len(model.instance.jobs), None
 
@@ -430,11 +570,11 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         search = LagrangianSearch(model.instance, model.rules)
         nonlocal after
         ended = attempt.run_search(search)
-        if ended and search.value < inf and many <= dominance.MOST_JOBS:
+        if ended and search.value < inf and many <= MOST_JOBS:
             after = search.rents.precedences(search.value)
         attempt.message = "the Lagrangian bound leaves a gap, and orders were not searched"
         return attempt.end_status() if ended else "time-limit"
 
     result = run_attempt(model, task, "lagrangian", work)
-    goes_on = result.termination == "completed" and many <= dominance.MOST_JOBS and not task.alone
+    goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone
     return Partial(result, result.bound, after) if goes_on else result

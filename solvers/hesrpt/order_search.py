@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -22,45 +21,32 @@ from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import branch_and_bound_kernels as kernels
-from schedopt.solvers.hesrpt import dominance
-from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
-from schedopt.solvers.hesrpt.decision_diagram import Diagram
-from schedopt.solvers.hesrpt.direct import Optimum, least_makespan, optimum
-from schedopt.solvers.hesrpt.feasibility import servable
-from schedopt.solvers.hesrpt.price_kernels import Simulation, levels_of, prices_of, simulate
-from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
+from schedopt.solvers.hesrpt import feasibility
+from schedopt.solvers.hesrpt.attempt import Attempt, plain_timeline, run_attempt
+from schedopt.solvers.hesrpt.closed_form import Optimum, least_makespan, optimum
+from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.price_kernels import (
+    Floats,
+    Ints,
+    Simulation,
+    curves,
+    most_servers,
+    prices_of,
+    simulate,
+    speeds,
+)
 from schedopt.solvers.result import Result, Termination
 
 ROUNDING = 1e-12
 """Relative difference of completion times below which they count as equal."""
-
-
-@dataclass(frozen=True)
-class OrderSearchParams:
-    """Parameters of the search over completion orders.
-
-    Attributes
-    ----------
-    sets : int
-        Most sets of last jobs for which decision diagrams are built.
-    leaves : int
-        Most leaves that branch and bound keeps for convex programs.
-    replays : int
-        Most times that the order of completions is simulated again with its own prices.
-    work : int
-        Nodes times jobs cubed before the first check of the clock.
-    growth : int
-        The number of nodes between two checks grows to at most this multiple of the first.
-    """
-
-    sets: int = 1 << 18
-    leaves: int = 20_000
-    replays: int = 12
-    work: int = 200_000
-    growth: int = 16
-
-
-DEFAULTS = OrderSearchParams()
+MOST_SETS = 1 << 18
+"""Most sets of last jobs for which decision diagrams are built."""
+MOST_LEAVES = 20_000
+"""Most leaves that branch and bound keeps for convex programs."""
+MOST_REPLAYS = 12
+"""Most times that the order of completions is simulated again with its own prices."""
+WORK, GROWTH = 200_000, 16
+"""Nodes times jobs cubed before the first check of the clock; its largest multiple later."""
 
 
 def order_search(
@@ -68,7 +54,7 @@ def order_search(
 ) -> GivenOrder | BestOrder:
     """Return a search for the best order: for one order if that is optimal, else for all."""
     rules = rules or Rules(instance)
-    if dominance.is_one_order(instance, rules, given=order is not None):
+    if feasibility.is_one_order(instance, rules, given=order is not None):
         return GivenOrder(instance, rules, order)
     return BestOrder(instance, rules)
 
@@ -90,6 +76,8 @@ class OrderSearch:
     order : ndarray of int, shape (M,)
         The completion order, from the last job to the first; at first Smith's order, or the one
         that is given.
+    best_prices, best : ndarray, Simulation
+        The work prices of the best solution, and their simulation.
     """
 
     def __init__(
@@ -99,13 +87,14 @@ class OrderSearch:
         self.sizes, self.costs = instance.sizes, instance.costs
         self.value, self.bound = inf, 0.0
         self.order = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
+        self.best_prices, self.best = np.zeros(0), Simulation(*np.zeros((3, 0)))
         count = len(self.sizes)
-        together = not instance.arrivals.any() or servable(rules.bounds, range(count))
+        everyone = range(count)
+        together = not instance.arrivals.any() or feasibility.servable(rules.bounds, everyone)
         bounds = bounds_of(rules if together else without_floors(rules), count)
         self.feasible_shares = together and bounds.whole
         self.curves = curves(instance, bounds)
-        teams = np.append(self.curves.team_mosts, self.curves.servers)[self.curves.teams]
-        most = np.minimum(self.curves.mosts, teams)
+        most = most_servers(self.curves)
         self.tops = speeds(self.curves, np.arange(count), most, np.zeros(count))
         self.starts = np.unique(np.append(0.0, instance.arrivals))
         self.groups = np.searchsorted(self.starts, instance.arrivals).astype(np.int64)
@@ -117,7 +106,7 @@ class OrderSearch:
 
     def prices(self, order: Order) -> Floats:
         """Return the price of each job's work for an order, shape (M,)."""
-        return prices_of(self.curves, order, levels_of(self.costs, order))
+        return prices_of(self.curves, order, np.cumsum(self.costs[order]))
 
     def simulate(self, prices: Floats, record: Floats | None = None) -> Simulation:
         """Simulate the shares that maximize the value of work at these prices at every time."""
@@ -132,6 +121,33 @@ class OrderSearch:
     def cost(self, ends: Floats) -> float:
         """Return the cost of completion times, infinite if a job never completes."""
         return float(self.costs @ (ends - self.instance.arrivals))
+
+    def try_prices(self, prices: Floats) -> tuple[float, Floats]:
+        """Simulate prices and keep them if they are the best; return cost and completion times."""
+        prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
+        simulated = self.simulate(prices)
+        value = self.cost(simulated.ends)
+        if value < self.value:
+            self.value, self.best_prices, self.best = value, prices, simulated
+            self.order = np.argsort(-simulated.ends, kind="stable").astype(np.int64)
+        return value, simulated.ends
+
+    def replay(self, order: Order, improvement: float = 0.0) -> Iterator[None]:
+        """Simulate the prices of an order, then those of its order of completions, and so on.
+
+        Stops when the cost does not improve by the fraction ``improvement``.
+        """
+        last = inf
+        for _ in range(MOST_REPLAYS):
+            yield
+            value, ends = self.try_prices(self.prices(order))
+            if not value < last * (1.0 - improvement):
+                return
+            last, order = value, np.argsort(-ends, kind="stable").astype(np.int64)
+
+    def solution(self) -> Allocated:
+        """Return the best simulated solution."""
+        return self.allocation(self.best_prices, self.order)
 
     def allocation(self, prices: Floats, order: Order) -> Allocated:
         """Return the simulated allocation of prices; ``order`` breaks ties of completion times."""
@@ -185,22 +201,13 @@ class GivenOrder(OrderSearch):
                 self.value = self.cost(ends)
         return True
 
-    def solution(self, listed_shares: int = 1_000_000) -> Allocated:
-        """Return the solution of the closed form, or else the simulated one.
-
-        A solution of more shares than ``listed_shares`` has proportions instead.
-        """
+    def solution(self) -> Allocated:
+        """Return the solution of the closed form, or else the simulated one."""
         if self._p is None:
             return self.allocation(self.prices(self.order), self.order)
         solved, order = self.closed_form(), self.order
-        count = len(order)
-        ends, first_first = np.empty(count), order[::-1].tolist()
+        ends = np.empty(len(order))
         ends[order] = solved.completion
-        if count * (count + 1) // 2 > listed_shares:
-            names = self.instance.jobs
-            pairs = zip(order.tolist(), solved.proportions.tolist(), strict=True)
-            logs = {names[j].name: log for j, log in pairs}
-            return allocated(self.instance, ends, [], order=first_first, proportions=logs)
         epochs, start = [], 0.0
         for last in np.flatnonzero(np.diff(solved.completion, append=-inf) != 0)[::-1]:
             logs_left = solved.proportions[: last + 1]
@@ -208,7 +215,7 @@ class GivenOrder(OrderSearch):
             end = float(solved.completion[last])
             epochs.append((start, end, order[: last + 1], shares / shares.sum()))
             start = end
-        return allocated(self.instance, ends, epochs, order=first_first)
+        return allocated(self.instance, ends, epochs, order=order[::-1].tolist())
 
 
 class BestOrder(OrderSearch):
@@ -226,7 +233,6 @@ class BestOrder(OrderSearch):
         Only cheaper solutions are searched for.
     after : ndarray of int, shape (M,), optional
         For each job the bit mask of the jobs that complete after it in every cheaper solution.
-    params : OrderSearchParams, optional
 
     Attributes
     ----------
@@ -245,17 +251,14 @@ class BestOrder(OrderSearch):
         order: Sequence[int] | None = None,
         incumbent: float = inf,
         after: Ints | None = None,
-        *,
-        params: OrderSearchParams = DEFAULTS,
     ) -> None:
         super().__init__(instance, rules, order)
-        self.params = params
-        count, own = len(self.sizes), dominance.completes_after(instance, rules)
+        count, own = len(self.sizes), feasibility.completes_after(instance, rules)
         own |= 0 if after is None else after
-        few = count <= dominance.MOST_JOBS and not instance.arrivals.any()
-        self.sets = dominance.count_sets(own, params.sets) if few else 0
+        few = count <= feasibility.MOST_JOBS and not instance.arrivals.any()
+        self.sets = feasibility.count_sets(own, MOST_SETS) if few else 0
         self.diagram: Diagram | None = None
-        if 0 < self.sets <= params.sets:
+        if 0 < self.sets <= MOST_SETS:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
         self._data = kernels.TimelineData(
@@ -267,28 +270,17 @@ class BestOrder(OrderSearch):
             self.feasible_shares,
             kernels.no_paths(count),
         )
-        self._tree = kernels.new_tree(count, len(self.starts), params.leaves)
+        self._tree = kernels.new_tree(count, len(self.starts), MOST_LEAVES)
         self.value, self.rest = incumbent, inf
-        self._replay()
+        if self.feasible_shares:
+            for _ in self.replay(self.order):
+                pass
         self.bound = self.cost_each_alone()
-
-    def _replay(self) -> None:
-        """Simulate the prices of an order, then of the order in which jobs complete, and so on."""
-        last, order = inf, self.order
-        for _ in range(self.params.replays if self.feasible_shares else 0):
-            prices = self.prices(order)
-            ends = self.simulate(prices).ends
-            cost = self.cost(ends)
-            if cost < self.value:
-                self.value, self.order, self._tree.incumbent[:] = cost, order, prices
-            if not cost < last:
-                break
-            last, order = cost, np.argsort(-ends, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
         """Work for about ``seconds``; return True when bound and value are final."""
         until = now() + seconds
-        if len(self.sizes) > dominance.MOST_JOBS:
+        if len(self.sizes) > feasibility.MOST_JOBS:
             self.rest = self.bound  # no order was excluded
             return True
         while self.diagram is not None and not len(self._data.paths.child):
@@ -299,7 +291,7 @@ class BestOrder(OrderSearch):
                     return False
             self._pass = None
             self.bound = max(self.bound, min(self.diagram.bound, self.value))
-            if self.diagram.paths <= self.diagram.params.few_paths or self.diagram.stalled:
+            if self.diagram.paths <= FEW_PATHS or self.diagram.stalled:
                 self._data = self._data._replace(paths=self.diagram.open_paths())
         return self._explore(until)
 
@@ -307,14 +299,14 @@ class BestOrder(OrderSearch):
         """Run branch and bound; return True if it has ended."""
         searched, status = self._tree, kernels.PAUSED
         searched.best[0] = self.value
-        least = nodes = max(1, self.params.work // len(self.sizes) ** 3)
+        least = nodes = max(1, WORK // len(self.sizes) ** 3)
         while status == kernels.PAUSED:
             status = kernels.advance_search(self.curves, self._data, searched, nodes)
-            nodes = min(2 * nodes, self.params.growth * least)  # a long search is compiled
+            nodes = min(2 * nodes, GROWTH * least)  # a long search is compiled
             if now() >= until:
                 break
         if searched.best[0] < self.value:
-            self.value = float(searched.best[0])
+            self.value, self.best_prices = float(searched.best[0]), searched.incumbent.copy()
             placed = searched.course
             self.order = placed[placed != kernels.ARRIVAL].copy()
         self.rest = float(kernels.open_bound(searched))
@@ -340,15 +332,6 @@ class BestOrder(OrderSearch):
             for i in np.flatnonzero(self.groups == group):
                 arrived[self.instance.jobs[i].name] = completed
         return order, arrived
-
-    @property
-    def best_prices(self) -> Floats:
-        """The work prices of the incumbent, shape (M,)."""
-        return self._tree.incumbent
-
-    def solution(self) -> Allocated:
-        """Return the best simulated solution."""
-        return self.allocation(self.best_prices, self.order)
 
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
@@ -396,16 +379,3 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
         return attempt.end_status()
 
     return run_attempt(model, task, "branch-and-bound", work)
-
-
-def plain_timeline(instance: Instance) -> Timeline:
-    """Return a good timeline that ignores side constraints.
-
-    A timeline is the order from the last job to complete, and the number of completions before
-    each arrival.
-    """
-    free = OrderSearch(instance, Rules(instance))
-    ends = free.simulate(instance.costs / free.tops).ends
-    late = np.flatnonzero(instance.arrivals)
-    arrived = {instance.names[j]: int((ends <= instance.arrivals[j]).sum()) for j in late}
-    return np.argsort(-ends, kind="stable").tolist(), arrived

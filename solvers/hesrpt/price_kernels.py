@@ -1,30 +1,456 @@
-"""Compiled kernels for prices: the dual of a completion order, its bound, and its shares.
+"""Compiled kernels of prices: the demand for servers at a rent, and the value of work.
+
+A price lambda_j is the value of a unit of job j's work. At a server rent m, job j uses the k
+servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are used gives the
+largest total value of work, and the shares that attain it. A team that would use fewer servers than
+its floor, or more than its cap, has a rent of its own at which it uses exactly that. Any rents give
+an upper bound on the value (they are Lagrange multipliers), so rounding errors in them only weaken
+the bound.
 
 Let c_1 be the last job of an order to complete, and W_k the total weight of the last k jobs.
 Prices lambda >= 0 of work are feasible if, for each k, no shares of the servers give c_1..c_k work
 of a value above W_k per unit of time. Then sum lambda_j x_j bounds every policy with this order
 from below. If prices are chosen one after another from c_1 so that each W_k is attained, the bound
 is the optimum, provided that the jobs, served by these prices, complete in this order.
-
-The rent of an epoch is searched for from the rent of the epoch before, which takes a few steps.
 """
 
-from math import exp, inf, log1p
+from math import exp, inf, log, log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup
 from schedopt.solvers.compiling import kernel
-from schedopt.solvers.hesrpt.earning_kernels import ROUNDS, best_shares, most_earned
-from schedopt.solvers.hesrpt.speedup_kernels import (
-    TABLE,
-    Curves,
-    Floats,
-    Ints,
-    demand,
-    price_for,
-    speed,
-)
+from schedopt.solvers.kernels import last_at_most
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POWER, AMDAHL, TABLE = 0, 1, 2
+ROUNDS = 200
+
+
+class Curves(NamedTuple):
+    """The speedups of all jobs, and their least and most servers, as flat arrays.
+
+    The limits of a team apply while any of its jobs is present.
+    """
+
+    kinds: Ints  # `POWER`, `AMDAHL` or `TABLE`, (M,)
+    pars: Floats  # p or f, (M,)
+    firsts: Ints  # where each job's table begins in xs and ys, (M,)
+    lasts: Ints  # where it ends
+    xs: Floats  # servers and speedups of all tables
+    ys: Floats
+    leasts: Floats  # servers of each job, (M,)
+    mosts: Floats
+    teams: Ints  # -1 for none, (M,)
+    team_leasts: Floats  # servers of each team, (G,)
+    team_mosts: Floats
+    servers: float
+    bounded: bool  # whether any of these limits is more than that there are N servers
+
+
+def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
+    """Return the speedups and the limits of an instance as flat arrays."""
+    if bounds is None:
+        bounds = bounds_of(Rules(instance), len(instance.jobs))
+    parts = [_part(speedup) for speedup in instance.speedups]
+    lengths = np.array([len(k) for _, _, k, _ in parts], dtype=np.int64)
+    lasts = np.cumsum(lengths)
+    of, servers = instance.kinds, float(instance.servers)
+    return Curves(
+        kinds=np.array([kind for kind, _, _, _ in parts], dtype=np.int64)[of],
+        pars=np.array([par for _, par, _, _ in parts], dtype=np.float64)[of],
+        firsts=(lasts - lengths)[of],
+        lasts=lasts[of],
+        xs=np.concatenate([*(k for _, _, k, _ in parts), np.zeros(1)]),
+        ys=np.concatenate([*(s for _, _, _, s in parts), np.zeros(1)]),
+        leasts=bounds.leasts * servers,
+        mosts=bounds.mosts * servers,
+        teams=bounds.teams,
+        team_leasts=bounds.team_leasts * servers,
+        team_mosts=bounds.team_mosts * servers,
+        servers=servers,
+        bounded=bool(bounds.leasts.any() or (bounds.mosts < 1).any() or len(bounds.team_mosts)),
+    )
+
+
+def _part(speedup: Speedup) -> tuple[int, float, Floats, Floats]:
+    """Return the kind of a speedup, its parameter, and the points of a piecewise linear one."""
+    nothing = np.zeros(0)
+    if isinstance(speedup, Power):
+        return POWER, speedup.p, nothing, nothing
+    if isinstance(speedup, Amdahl):
+        return AMDAHL, speedup.parallel, nothing, nothing
+    return TABLE, 0.0, *speedup.breaks()
+
+
+def most_servers(c: Curves) -> Floats:
+    """Return the most servers of each job alone, shape (M,): its own cap or that of its team."""
+    teams = np.append(c.team_mosts, c.servers)[c.teams]
+    return np.asarray(np.minimum(c.mosts, teams))
+
+
+def capped_jobs(c: Curves) -> Curves:
+    """Return the curves with the caps of teams as caps of their jobs."""
+    return c._replace(mosts=np.maximum(most_servers(c), c.leasts))
+
+
+def _segment(c: Curves, j: int, k: float) -> int:
+    """Return the segment of job j's table that contains k; at a point, the segment to its right."""
+    return last_at_most(c.xs, int(c.firsts[j]), int(c.lasts[j]) - 1, k)
+
+
+@kernel(python_up_to=6000)
+def speed(c: Curves, j: int, k: float) -> float:
+    """Return s_j(k)."""
+    if k <= 0.0:
+        return 0.0
+    par: float = c.pars[j]
+    if c.kinds[j] == POWER:
+        return float(k**par)
+    if c.kinds[j] == AMDAHL:
+        return k / ((1.0 - par) * k + par)
+    if k >= c.xs[c.lasts[j] - 1]:
+        return float(c.ys[c.lasts[j] - 1])
+    i = _segment(c, j, k)
+    part = (k - c.xs[i]) / (c.xs[i + 1] - c.xs[i])
+    return float(c.ys[i] + part * (c.ys[i + 1] - c.ys[i]))
+
+
+@kernel(python_up_to=6000)
+def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
+    """Store s_j(k) of some jobs, each with its own k, in ``out``, and return it."""
+    for i in range(len(jobs)):
+        out[i] = speed(c, jobs[i], k[i])
+    return out
+
+
+@kernel(python_up_to=6000)
+def slope(c: Curves, j: int, k: float) -> float:
+    """Return the derivative s_j'(k), from the right."""
+    par: float = c.pars[j]
+    if c.kinds[j] == POWER:
+        if par == 1.0:
+            return 1.0
+        return inf if k <= 0.0 else float(par * k ** (par - 1.0))
+    if c.kinds[j] == AMDAHL:
+        below = (1.0 - par) * k + par
+        return par / (below * below)
+    if k >= c.xs[c.lasts[j] - 1]:
+        return 0.0
+    i = _segment(c, j, k)
+    return float((c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i]))
+
+
+def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
+    """Return the least k from 0 to N that maximizes lam s_j(k) - m k."""
+    if lam <= 0.0:
+        return 0.0
+    if m <= 0.0:
+        return c.servers
+    steepness = m / lam
+    par: float = c.pars[j]
+    if c.kinds[j] != TABLE and par == 1.0:
+        return c.servers if steepness < 1.0 else 0.0
+    if c.kinds[j] == POWER:
+        logarithm = log(par / steepness) / (1.0 - par)
+        return c.servers if logarithm >= log(c.servers) else exp(logarithm)
+    if c.kinds[j] == AMDAHL:
+        return min(max((sqrt(par / steepness) - par) / (1.0 - par), 0.0), c.servers)
+    low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
+    while low < high:  # slopes fall: find the first segment that is not steeper
+        middle = (low + high) // 2
+        if c.ys[middle + 1] - c.ys[middle] > steepness * (c.xs[middle + 1] - c.xs[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return min(float(c.xs[low]), c.servers)
+
+
+def demand(c: Curves, j: int, lam: float, m: float) -> float:
+    """Return the least k within the job's limits that maximizes lam s_j(k) - m k."""
+    return min(max(unbounded_demand(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
+
+
+def price_for(c: Curves, j: int, budget: float, m: float) -> float:
+    """Return the price at which job j gains ``budget`` at rent m: min_k (budget + m k) / s_j(k)."""
+    low, high = float(c.leasts[j]), float(c.mosts[j])
+    if budget <= 0.0:
+        return max(budget + m * low, 0.0) / speed(c, j, low) if low > 0.0 else 0.0
+    par = c.pars[j]
+    if c.kinds[j] == POWER or c.kinds[j] == AMDAHL:
+        if par == 1.0:
+            k = high
+        elif c.kinds[j] == POWER:
+            k = budget * par / ((1.0 - par) * m)
+        else:
+            k = sqrt(budget * par / (m * (1.0 - par)))
+        k = min(max(k, low), high)
+        return (budget + m * k) / speed(c, j, k)
+    least = (budget + m * high) / speed(c, j, high)
+    if low > 0.0:
+        least = min(least, (budget + m * low) / speed(c, j, low))
+    for i in range(c.firsts[j], c.lasts[j]):
+        k = c.xs[i]
+        if k >= high:
+            break
+        if k > low and c.ys[i] > 0.0:
+            least = min(least, (budget + m * k) / c.ys[i])
+    return least
+
+
+NEWTON = 60
+"""Most steps of Newton's method."""
+CLOSE = 1e-14
+"""Error that is allowed in the logarithm of the number of servers used."""
+FIRST_STEP, LAST_STEP = 1.0 + 1e-12, 4.0
+"""Factors by which a bracket around a starting rent grows: at first, and at most."""
+MOST_STEP = 20.0
+"""Longest step in the logarithm of a rent."""
+
+
+def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Floats) -> None:
+    """Store the least and most servers of each team in ``low`` and ``high``.
+
+    Both are 0 for teams without a job here. A floor applies to teams of the first ``firm`` jobs,
+    and is lowered to what these jobs may have together.
+    """
+    for g in range(len(low)):
+        low[g] = high[g] = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j]
+        if g >= 0:
+            high[g] += c.mosts[j]
+            if i < firm:
+                low[g] = min(low[g] + c.mosts[j], c.team_leasts[g])
+    for g in range(len(low)):
+        high[g] = min(high[g], c.team_mosts[g])
+        low[g] = min(low[g], high[g])
+
+
+def _team_demand(
+    c: Curves,
+    lam: Floats,
+    jobs: Ints,
+    n: int,
+    m: float,
+    team: int,
+    bounds: Floats,
+) -> tuple[float, float]:
+    """Return the servers that a team uses at a rent, and the derivative by the rent's logarithm.
+
+    If ``team`` is the number of teams, the total of all jobs, with each team within its limits.
+    """
+    teams = bounds.shape[1]
+    for g in range(teams):
+        bounds[2, g] = bounds[3, g] = 0.0
+    total = fall = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j]
+        if team < teams and g != team:
+            continue
+        least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
+        faster = 0.0
+        k = unbounded_demand(c, j, lam[j], m)
+        if par < 1.0 and c.kinds[j] == POWER:
+            faster = 1.0 / (1.0 - par)
+        elif par < 1.0 and c.kinds[j] == AMDAHL and k > 0.0:
+            faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
+        if not least < k < most:
+            k, faster = min(max(k, least), most), 0.0
+        if g < 0 or team < teams:
+            total += k
+            fall += k * faster
+        else:
+            bounds[2, g] += k
+            bounds[3, g] += k * faster
+    for g in range(teams if team == teams else 0):
+        total += min(max(bounds[2, g], bounds[0, g]), bounds[1, g])
+        if bounds[0, g] < bounds[2, g] < bounds[1, g]:
+            fall += bounds[3, g]
+    return total, fall
+
+
+def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
+    """Return True if the demand of some job is a discontinuous function of the rent."""
+    jumps = False
+    for i in range(n):
+        jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
+    return jumps
+
+
+def _team_rent(
+    c: Curves,
+    lam: Floats,
+    jobs: Ints,
+    n: int,
+    team: int,
+    target: float,
+    bounds: Floats,
+    start: float,
+) -> float:
+    """Return the rent at which a team, or all jobs, use ``target`` servers; 0 if they never do.
+
+    Newton's method in logarithms from ``start``, if that is positive, with a bracket; the secant
+    where the demand jumps or is constant.
+    """
+    top, jumps = 0.0, _has_jumps(c, jobs, n)
+    for i in range(n):
+        top = max(top, lam[jobs[i]])
+    spare = c.bounded or jumps
+    if top == 0.0 or (spare and _team_demand(c, lam, jobs, n, 0.0, team, bounds)[0] <= target):
+        return 0.0
+    wide = FIRST_STEP
+    if not start > 0.0:
+        wide = LAST_STEP
+        for i in range(n):
+            j = jobs[i]
+            start = max(start, lam[j] * speed(c, j, c.servers) / c.servers)
+    m, low, high, least = start, 0.0, inf, start * 1e-25
+    above = below = 0.0  # the excess at low and high
+    for turn in range(2 * ROUNDS):
+        total, fall = _team_demand(c, lam, jobs, n, m, team, bounds)
+        excess = log(total / target) if total > 0.0 and target > 0.0 else total - target
+        if abs(excess) <= CLOSE:
+            return m
+        if total > target:
+            low, above = m, excess
+        else:
+            high, below = m, excess
+        if high <= low * (1.0 + 4e-16) or m > 1e300:
+            break
+        guess = m
+        if fall > 0.0 and turn < NEWTON and not jumps:
+            guess = m * exp(min(max(excess * total / fall, -MOST_STEP), MOST_STEP))
+            if abs(guess - m) <= 4e-16 * m:
+                return m
+        elif low > 0.0 and high < inf and turn % 3 != 2:
+            guess = low * exp(log(high / low) * above / (above - below))
+        if not low < guess < high:
+            guess = m * wide if high == inf else m / wide if low == 0.0 else sqrt(low) * sqrt(high)
+            wide = min(1.0 + 1e3 * (wide - 1.0), LAST_STEP)
+            if low > 0.0 and not low < guess < high:
+                guess = low + 0.5 * (high - low)
+                if not low < guess < high:
+                    break
+        m = guess
+        if m < least:
+            return 0.0
+    return high
+
+
+def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+    """Return the rent of a server; store the rents of teams, then that rent, in ``own``, (G + 1,).
+
+    Values in ``own`` other than 0 are the starting points.
+    """
+    teams = len(own) - 1
+    bounds = np.zeros((4, teams))
+    team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+    m = _team_rent(c, lam, jobs, n, teams, c.servers, bounds, own[teams])
+    if teams:
+        _team_demand(c, lam, jobs, n, m, teams, bounds)
+    sums = bounds[2].copy()
+    for g in range(teams):
+        start = own[g] if own[g] != own[teams] else m
+        own[g] = m
+        if sums[g] > bounds[1, g]:
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[1, g], bounds, start)
+        elif sums[g] < bounds[0, g]:
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[0, g], bounds, start)
+    own[teams] = m
+    return m
+
+
+TINY = 1e-200
+
+
+@kernel(python_up_to=6000)
+def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+    """Return the largest value of the work of n jobs per unit of time, and store rents in ``own``.
+
+    ``own``, shape (G + 1,), receives the rent of each team, then that of a server. Its values are
+    the starting points unless they are 0. Floors count only for the teams of the first ``firm``
+    jobs.
+    """
+    teams = len(own) - 1
+    m = server_prices(c, lam, jobs, n, firm, own)
+    total = m * c.servers
+    if teams:
+        bounds = np.zeros((2, teams))
+        team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+        for g in range(teams):
+            total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
+    for i in range(n):
+        j = jobs[i]
+        r = own[c.teams[j]] if c.teams[j] >= 0 else m
+        k = demand(c, j, lam[j], r)
+        total += lam[j] * speed(c, j, k) - r * k
+    return total
+
+
+BESIDE, SAME = 1e-13, 2e-13
+"""Relative steps to just beside a rent, and difference below which two rents count as equal."""
+
+
+@kernel(python_up_to=6000)
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
+    """Store in ``out`` the shares that maximize the value of work; return the server rent.
+
+    They sum to at most 1. ``own`` is as for `most_earned`. Jobs that are indifferent at a rent use
+    the same fraction of the servers between which they are indifferent. Jobs without a team count
+    as one more team.
+    """
+    teams = len(c.team_leasts)
+    low, high = np.zeros(teams + 1), np.zeros(teams + 1)
+    most_earned(c, lam, jobs, n, n, own)
+    m = own[teams]
+    team_bounds(c, jobs, n, n, low[:teams], high[:teams])
+    high[teams] = c.servers
+    few, many, most_each = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(n)
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        out[i] = _demand_beside(c, j, lam[j], own[g], 1.0)
+        most_each[i] = _demand_beside(c, j, lam[j], own[g], -1.0)
+        few[g] += out[i]
+        many[g] += most_each[i]
+    remaining, more = c.servers, 0.0
+    for g in range(teams + 1):
+        least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
+        low[g] = high[g] if own[g] > m * (1.0 + SAME) else least
+        high[g] = least if own[g] < m * (1.0 - SAME) else most
+        remaining -= low[g]
+        more += high[g] - low[g]
+    spread = min(max(remaining / more, 0.0), 1.0) if more > 0.0 else 0.0
+    total = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        goal = low[g] + spread * (high[g] - low[g])
+        part = (goal - few[g]) / (many[g] - few[g]) if many[g] > few[g] else 0.0
+        out[i] += min(max(part, 0.0), 1.0) * (most_each[i] - out[i])
+        total += out[i]
+    # What rounding leaves over is shared out; what jobs cannot use, or may not, is not.
+    whole = total if total > c.servers * (1.0 - 1e-9) and not c.bounded else c.servers
+    whole = max(whole, total)
+    for i in range(n):
+        out[i] /= whole
+    return float(m)
+
+
+def _demand_beside(c: Curves, j: int, lam: float, m: float, side: float) -> float:
+    """Return a job's demand just above (side 1) or below (-1) a rent; at 0 its most servers."""
+    if m == 0.0 and side > 0.0:
+        return demand(c, j, lam, lam * TINY)
+    return demand(c, j, lam, m * (1.0 + side * BESIDE))
+
 
 ROUNDING = 1e-15
 ABOVE, BELOW = 2e-14, 1e-13
@@ -206,8 +632,3 @@ def simulate(
         times[epoch] = now
         epoch, count = epoch + 1, kept
     return Simulation(ends, times[:epoch], rents[:epoch])
-
-
-def levels_of(costs: Floats, order: Ints) -> Floats:
-    """Return W_k for an order from the last job to complete, shape (M,)."""
-    return np.cumsum(costs[order])

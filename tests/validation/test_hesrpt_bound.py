@@ -12,7 +12,7 @@ import schedopt
 from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.solvers.hesrpt.certificate import certificate
+from schedopt.solvers.hesrpt.closed_form import certificate
 from schedopt.solvers.portfolio import solve
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.hesrpt.bound import reprove
@@ -24,7 +24,7 @@ def solved(instance: Instance) -> tuple[Document, dict[str, Any]]:
     """Solve an instance and make the certificate of its bound."""
     model = Allocation(instance)
     result = solve(model, Limits())
-    return result.document(), certificate(model, result, Limits())
+    return result.document(), certificate(model, result)
 
 
 def verdict(instance: Instance, claim: Document, proof: dict[str, Any]) -> str | None:

@@ -122,31 +122,6 @@ def test_check_allocation_judges_floors_from_the_arrival() -> None:
     assert said == "floor: a has 0 in epochs[0], at least 0.1"
 
 
-def test_check_allocation_plays_proportions_back() -> None:
-    instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
-    many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})
-    result = schedopt.solve(many).document()
-    assert "proportions" in result.solution and result.violations == ()
-    logs = dict(result.solution["proportions"])
-    first = result.solution["order"][0]
-    logs[first] -= 0.1
-    assert "complete at other times" in violations(many, broken(result, proportions=logs))
-    for strange in (-1e6, 1e6):
-        forged = broken(result, proportions={**result.solution["proportions"], first: strange})
-        assert "complete at other times" in violations(many, forged)
-    rule = schedopt.Shares(jobs=(first,), at_most=0.5)
-    assert not documents.check(many, result, [rule]).whole
-    del logs[first]
-    assert "for all jobs" in violations(many, broken(result, proportions=logs))
-    one = cluster([4], Power(p=0.5), 4, objective="makespan")
-    alone = broken(solved(one)[1], epochs=[], proportions={"j0": 0.0})
-    assert violations(one, alone) == ""
-    _, own = solved(instance)
-    mixed = msgspec.structs.replace(instance, speedup=Amdahl(parallel=0.5))
-    forged = broken(own, epochs=[], proportions=dict.fromkeys(("j0", "j1", "j2"), 0.0))
-    assert "only for one speedup" in violations(mixed, forged)
-
-
 def test_check_allocation_speedups_equal_the_records() -> None:
     kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
     jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))

@@ -3,13 +3,12 @@
 It uses the instance's raw fields alone, and shares no code with the solvers.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain, repeat
-from math import exp, fsum, inf, log, log1p
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
@@ -55,11 +54,6 @@ def check(
         return
     _check_objective(instance, done, claim, report)
     _check_certificate(solution, claim, report)
-    if solution.proportions is not UNSET:
-        _check_proportional(instance, solution, report)
-        if constraints:
-            report.unjudged.append("side constraints, on shares that are given as proportions")
-        return
     if _check_epochs(instance, solution, done, report):
         for position, constraint in enumerate(constraints):
             _check_rule(constraint, label(constraint, position), instance, solution, report)
@@ -213,40 +207,3 @@ def _check_rule(
             more = f" (and in {len(beyond) - 1} more)" if len(beyond) > 1 else ""
             text = f"{name}: {who} has {share:.6g} in epochs[{i}]{more}, {wanted}"
             report.violations.append(text)
-
-
-def _check_proportional(instance: Instance, solution: Allocated, report: Report) -> None:
-    """Check completion times under shares in constant proportions, without writing shares.
-
-    With one speedup k^p, job i runs at N^p (u_i/U)^p, where U is the sum over the present jobs. In
-    a time scale that runs as N^p/U^p, each job runs at u_i^p throughout.
-    """
-    one = instance.jobs[0].speedup or instance.speedup
-    alike = all((job.speedup or instance.speedup) == one for job in instance.jobs)
-    logs = solution.proportions
-    if not (isinstance(one, Power) and alike and isinstance(logs, Mapping)):
-        report.violations.append("proportions: only for one speedup k^p of all jobs")
-        return
-    if logs.keys() != solution.completion.keys() or solution.epochs:
-        report.violations.append("proportions: for all jobs, and in place of epochs")
-        return
-    if any(job.arrival for job in instance.jobs):
-        report.violations.append("proportions: only where all jobs are there from the start")
-        return
-    p = one.p
-    sizes = {job.name: job.size for job in instance.jobs}
-    clocks = sorted((log(sizes[name]) - p * logs[name], name) for name in sizes)  # log of x/u^p
-    total = -inf  # log U of the jobs from the last to complete
-    sums: list[float] = []
-    for _, name in reversed(clocks):
-        high, low = max(total, logs[name]), min(total, logs[name])
-        total = high if low == -inf else high + log1p(exp(low - high))
-        sums.append(total)
-    now, before, servers = 0.0, -inf, instance.servers**p
-    wrong = []
-    for (clock, name), log_sum in zip(clocks, reversed(sums), strict=True):
-        step = exp(min(700.0, clock + p * log_sum)) * (1 - exp(before - clock)) / servers
-        now, before = now + step, clock
-        if not abs(now - solution.completion[name]) <= 1e-7 * now:
-            wrong.append(name)
-    report.expect(not wrong, f"work: {len(wrong)} jobs complete at other times, {wrong[:3]}")

@@ -50,7 +50,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
 
 
 def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str]) -> None:
-    """Draw stacked shares; if there are only proportions, the completions."""
+    """Draw stacked shares."""
     epochs = solution.epochs
     axes.set_ylim(0, 1)
     decorate(axes, y="share of the servers", shares="y")

@@ -1,4 +1,4 @@
-"""Allocations without a search: closed forms, makespans, even splits, and groups of many jobs.
+"""Allocations without a search: closed forms, makespans, and certificates of bounds.
 
 Symbols: x is the size of a job, s(k) = k^p its speedup on k servers, N the number of servers, W_k
 the total weight of the last k jobs to complete, lambda_k the work price of the k-th, and
@@ -10,11 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.instances.hesrpt import Instance
-from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.solvers.engine import Certificate, NoCertificateError
+from schedopt.solvers.hesrpt.price_kernels import Floats, Ints, curves, prices_of
+from schedopt.solvers.result import Result
 
 ROUNDING = 1e-12
 """Relative rounding error of completion times and of remaining sizes."""
+SLACK = 1e-11
+"""Relative slack of prices, so that rounding in the checker does not make them infeasible."""
+ENOUGH = 5e-10
+"""Fraction of a bound that a certificate may leave unproven; twice that counts as rounding."""
 
 
 class Optimum(NamedTuple):
@@ -106,3 +113,33 @@ def least_makespan(
         else:
             low = middle
     return high, low, needed(high) / servers
+
+
+def certificate(model: Allocation, result: Result[Allocated]) -> Certificate:
+    """Return work prices by position in the order, which prove the bound on all orders again.
+
+    They may prove a last digit less.
+
+    Raises
+    ------
+    NoCertificateError
+        If jobs differ in more than their sizes.
+    """
+    instance = model.instance
+    if result.bound is None or model.changed:
+        raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
+    if model.given or instance.arrivals.any() or instance.objective == "makespan":
+        raise NoCertificateError("only of flow times over all orders, without arrivals")
+    if model.rules.names or len(instance.speedups) > 1 or np.ptp(instance.costs) > 0:
+        raise NoCertificateError("jobs differ in more than their sizes")
+    rank = np.lexsort((-np.arange(len(instance.jobs)), -instance.sizes))
+    order: Ints = rank.astype(np.int64)
+    levels = np.cumsum(instance.costs[order])
+    if instance.power is not None:
+        by_place = prices(levels, instance.power) / instance.servers**instance.power
+    else:
+        by_place = prices_of(curves(instance), order, levels)[order]
+    if float(np.sort(by_place) @ instance.sizes[order]) < result.bound * (1.0 - ENOUGH):
+        raise NoCertificateError("prices by place prove less")
+    slack = SLACK + len(order) * 1e-15
+    return {"kind": "ranks", "prices": (by_place * (1.0 - slack)).tolist()}
