@@ -136,10 +136,8 @@ def pictures(notebook: nbformat.NotebookNode) -> int:
     return sum("image/png" in out.get("data", {}) for out in outputs)
 
 
-def run_anew(
-    stored: list[nbformat.NotebookNode], package: Path, folder: Path
-) -> list[nbformat.NotebookNode]:
-    """Run notebooks in a folder with an installed package, one after the other in one kernel.
+def run_anew(stored: list[nbformat.NotebookNode], folder: Path) -> list[nbformat.NotebookNode]:
+    """Run notebooks in a folder, one after the other in one kernel.
 
     The kernel forgets all names between them.
     """
@@ -150,17 +148,15 @@ def run_anew(
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 cell["outputs"] = []
-    where = f"import schedopt; assert schedopt.__file__.startswith({str(package)!r})"
-    whole.cells.insert(0, nbformat.v4.new_code_cell(where))
     client = NotebookClient(whole, timeout=300, resources={"metadata": {"path": folder}})
-    client.execute(env=os.environ | {"PYTHONPATH": str(package)})
+    client.execute(env=os.environ | {"PYTHONPATH": str(ROOT)})
     return fresh
 
 
-def test_notebooks_run_and_say_what_they_are_stored_with(installed: Path, tmp_path: Path) -> None:
-    """An installed wheel and an empty folder are all that they need."""
+def test_notebooks_run_and_say_what_they_are_stored_with(tmp_path: Path) -> None:
+    """An empty folder is all that they need."""
     every = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
-    fresh = run_anew(every, installed, tmp_path)
+    fresh = run_anew(every, tmp_path)
     assert not [*tmp_path.iterdir()]
     for path, stored, notebook in zip(NOTEBOOKS, every, fresh, strict=True):
         assert said(notebook) == said(stored), path

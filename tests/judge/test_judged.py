@@ -23,7 +23,7 @@ from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.bound import reprove
 
-PART = 50
+PART = 25
 SEEDS = st.integers(0, 2**31)
 KINDS = ("schedule", "selection", "schedule", "season")
 
