@@ -13,9 +13,12 @@ def engines(formulation: str) -> tuple[Engine, ...]:
     """Return the engines of a formulation, in the order in which they are tried."""
     from schedopt.solvers.dssp import schedule, selection
 
-    if formulation == "schedule":
-        return schedule.ENGINES
-    return selection.ENGINES if formulation in ("selection", "season") else ()
+    tables = {
+        "schedule": schedule.ENGINES,
+        "selection": selection.ENGINES,
+        "season": selection.SEASON_ENGINES,
+    }
+    return tables.get(formulation, ())
 
 
 def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:

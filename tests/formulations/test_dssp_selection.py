@@ -88,8 +88,7 @@ def test_selection_takes_a_kind_of_the_earlier_form() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("core", "priced-core"),
-        ("knapsack", "priced-core"),
+        ("core", "knapsack"),
         ("shares", "priced-core"),
         ("columns", "priced-core"),
         ("crossing", "priced-core"),

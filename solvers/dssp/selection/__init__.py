@@ -15,6 +15,31 @@ if TYPE_CHECKING:
 _EXACT = "the optimum or infeasibility, in integers"
 
 
+class KnapsackEngine(Engine["Selection"]):
+    """Dynamic program over the core of a 0-1 knapsack, for selections with one capacity."""
+
+    name = "knapsack"
+    description = "no side constraints and no windows of jobs"
+    proves = _EXACT
+    certificate = "tree"
+    confirmed_by = "highs"
+    old_names = ("core",)
+
+    def accepts(self, model: Selection) -> bool:
+        """Return True for a selection with one row."""
+        from schedopt.solvers.dssp.selection.knapsack.search import is_knapsack
+
+        if model.sample or model.changed or model.ordered or model.side_rows:
+            return False
+        return is_knapsack(model.integer_program())
+
+    def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
+        """Solve by a dynamic program over the core."""
+        from schedopt.solvers.dssp.selection.knapsack.search import solve
+
+        return solve(model, task)
+
+
 class PricedCoreEngine(Engine):
     """Search over a core at row prices."""
 
@@ -23,7 +48,7 @@ class PricedCoreEngine(Engine):
     proves = f"{_EXACT}; of several objectives for each of them"
     certificate = "tree, for the first objective"
     confirmed_by = "highs"
-    old_names = ("knapsack", "core", "shares", "columns", "crossing")
+    old_names = ("shares", "columns", "crossing")
 
     def accepts(self, model: Selection | Season) -> bool:
         """Return True for an unchanged model with certain run times."""
@@ -110,11 +135,13 @@ class DeclaredSelection(Engine):
         return solve_declared_model(model, task)
 
 
-ENGINES = (
+SEASON_ENGINES = (
     PricedCoreEngine(),
     BranchAndBoundEngine(),
     HighsEngine(),
     ScipEngine(),
     DeclaredSelection(),
 )
-"""The engines of selections and seasons, in the order in which they are tried."""
+"""The engines of seasons, in the order in which they are tried."""
+ENGINES = (KnapsackEngine(), *SEASON_ENGINES)
+"""The engines of selections, in the order in which they are tried."""
