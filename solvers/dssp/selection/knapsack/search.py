@@ -16,7 +16,6 @@ from schedopt.solvers.deciding import ProgramOutcome, conclude
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, drive, plain_version
-from schedopt.solvers.stopping import defer_signals
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
@@ -64,8 +63,8 @@ class KnapsackSearch:
 
     Attributes
     ----------
-    best, limit : int
-        The reward of the incumbent, and the upper bound.
+    limit : int
+        The upper bound on all rewards.
     is_full : bool
         Whether the search gave up because it has too many states.
 
@@ -89,11 +88,11 @@ class KnapsackSearch:
         reward = int(self._rewards[: self._broken].sum())
         self._step = gcd(*rewards.tolist()) or 1  # total rewards are multiples of it
         self._first = _first_incumbent(self._rewards, self._weights, self._broken, left)
-        self.best = int(self._rewards[self._first].sum())
+        # reward, step and state of the incumbent, in one tuple for an interrupt in between
+        self._incumbent = int(self._rewards[self._first].sum()), -1, -1
         self.limit, self.is_full = reward, False
         self._rooms, self._values = np.array([left]), np.array([reward])
         self._history: list[tuple[int, NDArray[np.int32], Mask]] = []
-        self._improved: tuple[int, int] | None = None  # item and state of the incumbent
         self._in_all = 0
         if self._broken == rewards.size:  # all items fit
             self._rooms = self._rooms[:0]
@@ -106,25 +105,30 @@ class KnapsackSearch:
         self._right, self._left = self._broken, self._broken - 1
 
     @property
+    def best(self) -> int:
+        """The reward of the incumbent."""
+        return self._incumbent[0]
+
+    @property
     def proven(self) -> bool:
         """Whether the incumbent is optimal."""
         return self.best >= self.limit
 
     @property
     def value(self) -> float:
-        """The reward of the incumbent."""
+        """The reward of the incumbent, as `drive` reads it."""
         return float(self.best)
 
     @property
     def bound(self) -> float:
-        """The upper bound on all rewards."""
+        """The upper bound, as `drive` reads it."""
         return float(self.limit)
 
     def chosen(self) -> Mask:
         """Return the incumbent, shape (n,)."""
         by_ratio = self._first.copy()
-        if self._improved is not None:
-            step, state = self._improved
+        _, step, state = self._incumbent
+        if step >= 0:
             by_ratio[:] = np.arange(by_ratio.size) < self._broken
             for item, origin, changed in reversed(self._history[: step + 1]):
                 by_ratio[item] ^= changed[state]
@@ -138,8 +142,7 @@ class KnapsackSearch:
         end, pairs = now() + seconds, 0
         while not (self.proven or self.is_full):
             pairs += 1
-            with defer_signals():  # an interrupt leaves a whole state of the search
-                self._decide_next(prefer_right=pairs % 2 == 0)
+            self._decide_next(prefer_right=pairs % 2 == 0)
             if now() >= end:
                 break
         return self.proven or self.is_full
@@ -189,24 +192,23 @@ class KnapsackSearch:
         better[1:] = values[1:] > np.maximum.accumulate(values)[:-1]
         order, rooms, values = order[better], rooms[better], values[better]
         fitting = int(np.searchsorted(-rooms, 0, side="right"))
-        gain = fitting and int(values[fitting - 1]) > self.best
-        if gain:
-            self.best = int(values[fitting - 1])
+        best = max(self.best, int(values[fitting - 1]) if fitting else 0)
         self._skip()
         up = self._ratios[self._right] if self._right < self._ratios.size else 0.0
         down = self._ratios[self._left] if self._left >= 0 else np.inf
         with np.errstate(invalid="ignore"):
             bounds = values + np.where(rooms >= 0, rooms * up, rooms * down)
-        keep = bounds >= self.best + self._step - self._slack
-        if gain:
+        keep = bounds >= best + self._step - self._slack
+        if best > self.best:
             keep[fitting - 1] = True  # its changes are those of the incumbent
         order, bounds = order[keep], bounds[keep]
         self._rooms, self._values = rooms[keep], values[keep]
         self._history.append((item, (order % count).astype(np.int32), order >= count))
-        if gain:
-            self._improved = len(self._history) - 1, int(np.count_nonzero(keep[:fitting])) - 1
+        if best > self.best:
+            state = int(np.count_nonzero(keep[:fitting])) - 1
+            self._incumbent = best, len(self._history) - 1, state
         top = float(bounds.max()) if bounds.size else -np.inf
-        self.limit = min(self.limit, self._rounded(max(top, float(self.best))))
+        self.limit = min(self.limit, self._rounded(max(top, float(best))))
         self._in_all += order.size
         self.is_full = (
             order.size > self.params.most_states or self._in_all > self.params.most_in_all
