@@ -49,32 +49,17 @@ def as_written(number: float) -> Fraction:
 def fraction_of(text: str) -> Fraction:
     """Return a share, given as a number or a percentage, exactly: 2/5 for ``40%``.
 
-    Raises
-    ------
-    ValueError
-        If the text is neither.
-    OverflowError
-        If the number is infinite.
+    Raises `ValueError` if the text is neither, `OverflowError` if the number is infinite.
     """
     number = text.strip().removesuffix("%")
     return as_written(float(number)) / (100 if number != text.strip() else 1)
 
 
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
-    """Return the smallest power of ten that turns all numbers into integers, or 0.
+    """Return the smallest power of ten that turns all finite numbers into integers.
 
-    Parameters
-    ----------
-    numbers : ndarray
-        Finite numbers.
-    most : float
-        The largest power of ten that may be returned, at most 10^22, which a double still holds.
-
-    Returns
-    -------
-    int
-        The power of ten; 0 if it would exceed ``most``, if the integers would have more than 15
-        digits, or if a number stands for a fraction that is no decimal.
+    It is 0 if that would exceed ``most`` (at most 10^22, which a double still holds), if the
+    integers would have more than 15 digits, or if a number stands for a fraction, not a decimal.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     for places in range(23):

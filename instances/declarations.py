@@ -159,29 +159,13 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
     def rows(self, columns: Columns) -> Iterable[Row]:
         """Return what the constraint means for a model: linear rows over its 0-1 columns.
 
-        Parameters
-        ----------
-        columns : Columns
-            The columns of a selection, or of a season of several nights.
-
-        Raises
-        ------
-        NotImplementedError
-            If the kind does not apply to selected jobs.
+        `NotImplementedError` if the kind does not apply to selected jobs.
         """
         raise NotImplementedError
 
     def violations(self, choice: Choice) -> Iterable[str]:
         """Return how selected jobs violate the constraint, independently of `rows`.
 
-        Parameters
-        ----------
-        choice : Choice
-            The jobs that are selected, on one night or on several.
-
-        Raises
-        ------
-        NotImplementedError
-            If the kind cannot be judged on selected jobs.
+        `NotImplementedError` if the kind cannot be judged on selected jobs.
         """
         raise NotImplementedError

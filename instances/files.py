@@ -15,7 +15,7 @@ import msgspec
 
 from schedopt.instances import plugins
 from schedopt.instances.encoding import decode, to_json
-from schedopt.instances.errors import InputError, at_place, pick_name, quote
+from schedopt.instances.errors import InputError, at_place, pick_name, printable, quote
 from schedopt.instances.examples import PREFIX, locate
 from schedopt.instances.protocol import AnyInstance
 
@@ -36,17 +36,9 @@ class _Head(msgspec.Struct):
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Return the contents of a file, decompressed if it is gzipped.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, a bundled ``example:NAME``, or a pipe of the shell such as ``/dev/stdin``.
-    most : int
-        The most bytes, compressed or not; the environment variable `MOST_READ` replaces it.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is too large.
+    The file may be a bundled ``example:NAME``, or a pipe of the shell such as ``/dev/stdin``.
+    `InputError` if it cannot be read, or has more than ``most`` bytes, compressed or not, which
+    the environment variable `MOST_READ` replaces.
     """
     path = locate(path)
     with at_place(file=path):
@@ -103,20 +95,8 @@ def read(path: str | Path, wanted: type[T]) -> T:
 def load(path: str | Path) -> AnyInstance:
     """Read an instance file of any problem, or the bundled instance ``example:NAME``.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Instance
-        The record of the file's problem, such as `instances.dssp.Instance`.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what is expected.
+    The record is that of the file's problem, such as `instances.dssp.Instance`. `InputError` says
+    the file, the place, what was found and what is expected.
     """
     expect_instance(path)
     return parse(read_bytes(path), file=str(path))
@@ -129,11 +109,10 @@ def expect_instance(path: str | Path) -> None:
     """Raise `InputError` if the file is a table or a log, which has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(TABLES) and locate(path).exists():
-        table = str(path) if str(path).startswith(PREFIX) else quote(Path(path).name)[1:-1]
+        table = str(path) if str(path).startswith(PREFIX) else printable(Path(path).name)
         expected = (
-            f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one, "
-            "with `--option as=jobs` of a log, or `--option processors=16 --option deadline=8h` of "
-            f"a table; or `schedopt plan {table}` for a plan of a table of jobs"
+            f"an instance in JSON, as `schedopt convert {table} --output made.json` makes one "
+            f"(with `--option as=jobs` of a log); or `schedopt plan {table}` for a table of jobs"
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
 
@@ -191,16 +170,8 @@ def encode(record: Any, *, indent: int = 0) -> bytes:
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
     """Write an instance or a result to a JSON file, completely or not at all.
 
-    The jobs of a log are written to a companion table beside the file.
-
-    Parameters
-    ----------
-    record : Instance, Result or other record
-        What to write.
-    path : str or Path
-        The file; it is gzipped if the name ends in ``.gz``.
-    indent : int
-        Spaces of indentation for each level; 0 writes one line.
+    The jobs of a log are written to a companion table beside the file. The file is gzipped if its
+    name ends in ``.gz``, and in one line if ``indent`` is 0.
     """
     if hasattr(record, "write_beside"):
         record = record.write_beside(path)

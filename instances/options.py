@@ -16,27 +16,13 @@ Options = Mapping[str, Any]  # values of options by name; what a value may be ea
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a policy, a formulation, a generator or a reader.
+    """An option of a policy, a formulation, a generator or a reader."""
 
-    Attributes
-    ----------
-    default : object
-        The value if the option is not given.
-    expected : str
-        The valid values in words, for messages.
-    accepts : callable
-        Returns True for a valid value.
-    written : bool
-        Whether the option names a file to write; then only one policy on one instance takes it.
-    asks : bool
-        Whether the option changes the question, and not only how the answer is computed.
-    """
-
-    default: Any
-    expected: str
-    accepts: Callable[[Any], bool]
-    written: bool = False
-    asks: bool = True
+    default: Any  # the value if the option is not given
+    expected: str  # the valid values in words, for messages
+    accepts: Callable[[Any], bool]  # returns True for a valid value
+    written: bool = False  # it names a file to write: only one policy on one instance takes it
+    asks: bool = True  # it changes the question, and not only how the answer is computed
 
 
 @dataclass(frozen=True)
@@ -82,13 +68,7 @@ def check_options(
     whose: str,
     names: OptionNames = AS_OPTIONS,
 ) -> dict[str, Any]:
-    """Return the given options after checking names and values; options not given are omitted.
-
-    Raises
-    ------
-    InputError
-        If an option is unknown to ``whose``, the policy or formulation, or its value is invalid.
-    """
+    """Return the given options; `InputError` if one is unknown to ``whose`` or invalid."""
     for key, value in given.items():
         if key not in known:
             hint = suggestion(key, known) or listing(known, ALL) or ": it has none"

@@ -35,17 +35,7 @@ class ReadyJobs(NamedTuple):
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> ReadyJobs:
-    """Return ready jobs from a table.
-
-    Parameters
-    ----------
-    source : path, bytes, frame, mapping or list
-        The table.
-    columns : sequence of str
-        The columns of numbers to read.
-    resources : sequence of str
-        Those columns that are amounts of a resource, which must not be negative.
-    """
+    """Return the columns of numbers of a table of ready jobs; those of resources are >= 0."""
     if isinstance(source, str | Path):
         with at_place(file=source):
             return read_jobs(read_bytes(source), columns, resources)

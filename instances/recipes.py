@@ -25,33 +25,15 @@ def stream(*seeds: int) -> Generator:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named generator that returns an instance for a seed and options.
+    """A named generator that returns an instance for a seed and options."""
 
-    Attributes
-    ----------
-    name : str
-        Its name on the command line.
-    make : callable
-        ``make(seed, values)``, with a value for every option.
-    options : mapping of str to Option
-        Its options.
-    summary : str
-        A line on what it generates.
-    source : str
-        Where the generator is defined: a paper, or this project.
-    beside : bool
-        Whether the instance has a companion table beside its file.
-    random : bool
-        Whether anything is random; if not, seeds only change the instance's name.
-    """
-
-    name: str
-    make: Callable[[int, Mapping[str, Any]], Any]
+    name: str  # on the command line
+    make: Callable[[int, Mapping[str, Any]], Any]  # of a seed and a value for every option
     options: Mapping[str, Option]
-    summary: str
-    source: str
-    beside: bool = False
-    random: bool = True
+    summary: str  # a line on what it generates
+    source: str  # where the generator is defined: a paper, or this project
+    beside: bool = False  # whether the instance has a companion table beside its file
+    random: bool = True  # if not, seeds only change the instance's name
 
     def __call__(self, seed: int, **options: Any) -> Any:
         """Return the instance of a seed and options; `InputError` if one of them is invalid.

@@ -77,12 +77,10 @@ class StartTimes(msgspec.Struct, frozen=True):
 
     def by_clock(self) -> list[dict[str, str | None]]:
         """Return the rows with times in whole minutes of the clock; numbers without a clock."""
+        rows = [msgspec.structs.asdict(row.by_minutes(self.dates)) for row in self.rows]
         return [
-            {
-                key: value if value is None or isinstance(value, str) else self._written(value)
-                for key, value in msgspec.structs.asdict(row.by_minutes(self.dates)).items()
-            }
-            for row in self.rows
+            {key: self._written(of) if isinstance(of, float) else of for key, of in row.items()}
+            for row in rows
         ]
 
     def in_words(self) -> str:
@@ -91,34 +89,22 @@ class StartTimes(msgspec.Struct, frozen=True):
         head = f"{waits} at {self._written(self.time)}"
         if not self.waiting:
             return head
-        if self.judged < self.needed:
-            return (
-                f"{head}; no intervals, which need {self.needed:,} earlier starts of jobs that "
-                f"waited: there are {self.judged:,}"
-            )
-        return f"{head}; intervals are calibrated on {self.judged:,} earlier starts"
+        if self.judged >= self.needed:
+            return f"{head}; intervals are calibrated on {self.judged:,} earlier starts"
+        few = f"which need {self.needed:,} earlier starts of jobs that waited: there are"
+        return f"{head}; no intervals, {few} {self.judged:,}"
 
     def _written(self, time: float) -> str:
         return f"{time:.12g}" if self.dates is None else f"{self.dates.at(time):%Y-%m-%dT%H:%M}"
 
 
 class Observed(NamedTuple):
-    """Facts of an export that the instance of its log does not contain.
+    """Facts of an export that the instance of its log does not contain."""
 
-    Attributes
-    ----------
-    dates : Dates or None
-        The clock of a log in seconds, if it has one.
-    until : float or None
-        When the export was written, if jobs wait or run in it; their later starts are unknown.
-    waiting, running : ndarray of bool, shape (jobs,), optional
-        The jobs that waited and ran at that time.
-    """
-
-    dates: Dates | None = None
-    until: float | None = None
-    waiting: NDArray[np.bool_] | None = None
-    running: NDArray[np.bool_] | None = None
+    dates: Dates | None = None  # the clock of a log in seconds, if it has one
+    until: float | None = None  # when it was written, if jobs wait or run: later starts are unknown
+    waiting: NDArray[np.bool_] | None = None  # the jobs that waited at that time
+    running: NDArray[np.bool_] | None = None  # and those that ran
 
 
 class WrongStart(Record, kw_only=True):
@@ -138,22 +124,10 @@ class WrongStart(Record, kw_only=True):
 
 
 def read_starts(source: Source, names: Sequence[str], column: str) -> list[float]:
-    """Return the start of each job of a log, in the order of its rows.
+    """Return the start of each job of a log; `InputError` if one is missing, repeated or unknown.
 
-    Parameters
-    ----------
-    source : path or frame
-        A table with the columns ``job`` and ``start``; the latter may have the policy's name
-        instead.
-    names : sequence of str
-        The names of the jobs. The table may number all jobs by row, from 0, instead.
-    column : str
-        The policy's name.
-
-    Raises
-    ------
-    InputError
-        If a job is missing, repeated or unknown, or a start is not a number.
+    The table has the columns ``job`` and ``start``; the latter may be called ``column``, which is
+    the policy's name. The table may number all jobs by row, from 0, in place of their names.
     """
     with at_place(file=source if isinstance(source, str | Path) else None):
         table = TextTable.read(source)

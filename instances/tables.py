@@ -43,34 +43,21 @@ EMPTY = "an empty cell"
 class Column:
     """The declaration of a column.
 
-    Attributes
-    ----------
-    name : str
-        Its title.
-    kind : str or callable
-        One of `KINDS`, the name of a method of the table's clock such as ``length``, or a function
-        that parses a cell.
-    least : float, optional
-        The smallest valid number.
-    needed : bool
-        Whether empty cells are errors.
+    ``kind`` is one of `KINDS`, the name of a method of the table's clock such as ``length``, or a
+    function that parses a cell.
     """
 
-    name: str
+    name: str  # its title
     kind: str | Callable[[str], Any] = "text"
-    least: float | None = 0
-    needed: bool = False
+    least: float | None = 0  # the smallest valid number
+    needed: bool = False  # whether empty cells are errors
 
 
 class TextRow:
     """A row of a table: its place and its cells by title; missing columns are empty.
 
-    Parameters
-    ----------
-    titles : mapping, optional
-        Names for columns in messages, where they differ from the table's titles.
-    errors : list of InputError, optional
-        Collects the errors of cells; without it the first error is raised.
+    ``titles`` are names of columns for messages, where they differ from those of the table.
+    ``errors`` collects the errors of cells; without it the first error is raised.
     """
 
     def __init__(
@@ -184,13 +171,7 @@ class TextTable:
 
     @classmethod
     def read(cls, source: Source) -> TextTable:
-        """Read a CSV, Parquet file or frame.
-
-        Raises
-        ------
-        InputError
-            If it cannot be read.
-        """
+        """Read a CSV, Parquet file or frame; `InputError` if it cannot be read."""
         if isinstance(source, str | Path):
             name = Path(source).name.lower()
             if name.endswith((".xlsx", ".xls", ".ods")):
@@ -229,23 +210,10 @@ class TextTable:
     def declared(
         self, columns: Iterable[Column], what: str, clock: Any = None, *, others: bool = False
     ) -> list[TextRow]:
-        """Return the rows of declared columns.
+        """Return the rows of declared columns; `InputError` with all invalid cells.
 
-        Parameters
-        ----------
-        columns : iterable of Column
-            The declarations.
-        what : str
-            The kind of table, for messages.
-        clock : object, optional
-            Its methods parse columns of times.
-        others : bool
-            Whether other columns are allowed.
-
-        Raises
-        ------
-        InputError
-            If a needed column is missing or a column is unknown, or with all invalid cells.
+        ``what`` is the kind of table, for messages. The methods of ``clock`` parse columns of
+        times. Other columns are refused unless ``others`` is true.
         """
         at, by_name = self.positions(), {column.name: column for column in columns}
         for column in by_name.values():
@@ -297,12 +265,7 @@ def read_csv(data: bytes, *, strip: bool = True) -> TextTable:
     """Read a CSV, with the delimiter that its header or a first line ``sep=;`` implies.
 
     Text that is not UTF-8 is read as UTF-16 if it has a byte order mark, else as cp1252. Cells
-    lose spaces at their ends unless ``strip`` is false.
-
-    Raises
-    ------
-    InputError
-        With the line.
+    lose spaces at their ends unless ``strip`` is false. `InputError` names the line.
     """
     text, encoding = _decoded(data)
     if match := _SEPARATOR.match(text):

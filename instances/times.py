@@ -16,26 +16,20 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError, expect, quote
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds in each unit
 WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}  # what units are called
 
 SPELLED = {
-    spelling: unit
-    for unit, spellings in {
-        "s": "s sec secs second seconds",
-        "m": "m min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-    }.items()
-    for spelling in spellings.split()
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
 }
 """How people write units."""
-
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 """A number with a decimal point; nothing else that Python would take."""
-
 _COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
 _HMS = re.compile(r"(?:(\d{1,6})-)?(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
@@ -72,7 +66,6 @@ _ZONED = re.compile(r"(.+)\[([A-Za-z0-9_+/-]+)\]", re.ASCII)
 EXPECTED = (
     "an ISO time with its zone, such as 2026-11-22T20:00+01:00 or 2026-11-22T20:00[Europe/Berlin]"
 )
-UNITS = (1, 60, 3600, 86400)  # seconds in the units that files may be in
 
 
 @contextmanager
@@ -103,13 +96,7 @@ def local_zone() -> tzinfo:
 
 
 def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
-    """Return a clock time in a zone; the earlier one if it occurs twice.
-
-    Raises
-    ------
-    InputError
-        If the time does not exist because clocks are put forward past it.
-    """
+    """Return a clock time in a zone, the earlier of two; `InputError` if clocks skip it."""
     with expect_calendar_date(at.isoformat()):
         moment = at.replace(tzinfo=zone)
         exists = zone is None or moment.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == at
@@ -135,18 +122,17 @@ class Dates:
             zone = ZoneInfo(match[2]) if match else None
         except (ValueError, OSError, ZoneInfoNotFoundError):
             raise InputError(EXPECTED, found=quote(text)) from None
-        if zone is not None and at.tzinfo is None:
-            return cls(in_zone(at, zone), unit)
-        if zone is not None:
-            with expect_calendar_date(text):
-                local = at.astimezone(zone)
-            if local.utcoffset() != at.utcoffset():
-                offset = local.isoformat()[-6:]
-                raise InputError(f"the zone's own offset, {offset} then", found=quote(text))
-            return cls(local, unit)
-        if at.tzinfo is None:
+        if zone is None and at.tzinfo is None:
             raise InputError(EXPECTED, found=quote(text))
-        return cls(at, unit)
+        if zone is None:
+            return cls(at, unit)
+        if at.tzinfo is None:
+            return cls(in_zone(at, zone), unit)
+        with expect_calendar_date(text):
+            local = at.astimezone(zone)
+        expected = f"the zone's own offset, {local.isoformat()[-6:]} then"
+        expect(local.utcoffset() == at.utcoffset(), expected, text)
+        return cls(local, unit)
 
     def at(self, time: float) -> datetime:
         """Return the clock time of a time, in the start's zone."""
