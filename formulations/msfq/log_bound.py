@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.process import WithoutConstraints
+from schedopt.formulations.msfq.optimal import WithoutConstraints
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.decimals import as_written, scale_of
 from schedopt.instances.errors import InputError
@@ -174,8 +174,6 @@ class LogBound(WithoutConstraints):
     refusing: ClassVar[str] = "on a log"
     name: ClassVar[str] = "bound"
     engine: ClassVar[str] = "server-prices"
-    changed: bool = False
-    goal_changed: bool = False
     known_options: ClassVar[Mapping[str, Option]] = {
         "rounds": Option(400, "a whole number of at least 1", is_count, asks=False),
         "cells": Option(50_000, "a whole number of at least 1", is_count, asks=False),

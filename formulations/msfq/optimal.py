@@ -1,15 +1,59 @@
-"""The optimal policy of a one-or-all system: no nonpreemptive policy does better."""
+"""OptimalPolicy: the optimal nonpreemptive policy as a Markov decision process."""
 
 import time
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-from schedopt.formulations.msfq.process import Process, WithoutConstraints, one_or_all
-from schedopt.formulations.protocol import Settings
+from schedopt.formulations.msfq.threshold import System, one_or_all
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, check_options, is_count, is_number
+
+
+class Process(NamedTuple):
+    """The Markov decision process of nonpreemptive policies, whose long-run cost is minimized.
+
+    A job in the system costs ``small_cost`` or ``large_cost`` per unit of time.
+    """
+
+    system: System
+    small_cost: float
+    large_cost: float
+
+
+class WithoutConstraints:
+    """Base of formulations without side constraints; ``refusing`` completes the message."""
+
+    problem: ClassVar[str] = "msfq"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    refusing: ClassVar[str]
+    changed: bool = False
+    goal_changed: bool = False
+    added: Sequence[Constraint] = ()
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Raise `InputError` if there is any side constraint."""
+        for constraint in constraints:
+            raise InputError(
+                f"no side constraints {self.refusing}",
+                found=quote(constraint.kind()),
+                place="constraints",
+            )
+        return self
+
+    def side_constraints(self) -> Side:
+        """Return nothing: there are no side constraints."""
+        return {}
+
+    def hint(self, solution: Any) -> Hints:
+        """Yield nothing: no engine takes a warm start."""
+        yield from ()
+
+    def decode(self, value: Value) -> Any:
+        """Raise `NotImplementedError`: the engines return solutions themselves."""
+        raise NotImplementedError
 
 
 class OptimalPolicy(WithoutConstraints):
@@ -29,7 +73,7 @@ class OptimalPolicy(WithoutConstraints):
     Attributes
     ----------
     model : Process
-        States, events, decisions and costs of the decision process; users can change its costs.
+        The system, and the costs of jobs.
     certificate : dict or None
         The certificate of the last bound, after a solve.
 
@@ -70,31 +114,9 @@ class OptimalPolicy(WithoutConstraints):
         weights = dict(zip((job.need for job in queue.classes), queue.weights(), strict=True))
         small_cost, large_cost = weights[1] / system.l1, weights[system.k] / system.lk
         self.model = Process(system, small_cost, large_cost)
-        self._declared = deepcopy(self.model)
         self.seconds = time.perf_counter() - began
 
     @property
     def tolerance(self) -> float:
         """The relative gap at which a policy counts as optimal."""
         return float(min(self.options["tolerance"], self.largest_gap))
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the process, of which only the costs can change."""
-        return self.goal_changed
-
-    @property
-    def goal_changed(self) -> bool:
-        """Whether the user has changed the costs of jobs; raise `InputError` for another change."""
-        model, declared = self.model, self._declared
-        if type(model) is not Process or model.system != declared.system:
-            expected = "the process of the instance, in which costs alone may be changed"
-            raise InputError(expected, found="another system", place="model")
-        changed = False
-        for name in ("small_cost", "large_cost"):
-            cost = getattr(model, name)
-            if cost != getattr(declared, name):
-                changed = True
-                if not (is_number(cost) and cost > 0):
-                    raise InputError("a cost above 0", found=quote(cost), place=f"model.{name}")
-        return changed

@@ -1,44 +1,101 @@
-"""Threshold: the threshold l of MSFQ with the least response time."""
+"""Threshold: the threshold l of MSFQ with the least response time, of a one-or-all system."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.process import Floats, one_or_all
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, ResponseTime, check_rules, label
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.msfq import ClassTime, Instance, Thresholded
+from schedopt.instances.msfq import ClassTime, Exponential, Instance, Thresholded
 from schedopt.instances.options import Option, check_options
 
-METHODS = ("exact", "area", "paper")
-VARIANTS = ("literal", "lazy")
-NATIVE = "native constraints"
+Floats = NDArray[np.float64]
 
 
-class ThresholdTable:
-    """The native model of `Threshold`: response times by threshold l, arrays of shape (k,).
+class System(NamedTuple):
+    """A one-or-all system: k servers, small jobs that need one, large jobs that need all.
+
+    ``l1`` and ``lk`` are the arrival rates of small and large jobs, ``m1`` and ``mk`` their service
+    rates.
+    """
+
+    k: int
+    l1: float
+    lk: float
+    m1: float
+    mk: float
+
+    @property
+    def load(self) -> float:
+        """The load λ_1/(k·μ_1) + λ_k/μ_k; below 1 every threshold is stable (Theorem 1)."""
+        return self.l1 / (self.k * self.m1) + self.lk / self.mk
+
+    def mean(self, small: Any, large: Any) -> Any:
+        """Return E[T] from the mean response times of both classes, for one threshold or all."""
+        return (self.l1 * small + self.lk * large) / (self.l1 + self.lk)
+
+    def weighted(self, small: Any, large: Any) -> Any:
+        """Return E[T^w], which weighs each class by its part of the load (section 6.1)."""
+        a, b = self.l1 / (self.k * self.m1), self.lk / self.mk
+        return (a * small + b * large) / (a + b)
+
+
+class Curve(NamedTuple):
+    """Response times by threshold l, arrays of shape (k,): the native model of `Threshold`.
 
     Attributes
     ----------
     small, large : ndarray of float
         Mean response times of small and of large jobs, in the file's unit of time; NaN where they
-        are not evaluated yet.
+        are not evaluated yet, infinite if they overflow.
     assumption_ok : ndarray of bool
-        Where the assumption of the approximation holds.
-    allowed : ndarray of bool
-        The thresholds that may be chosen; users can change it.
+        Where the assumption of an approximation holds; the exact method has none.
     """
 
-    def __init__(self, k: int) -> None:
-        self.small: Floats = np.full(k, np.nan)
-        self.large: Floats = np.full(k, np.nan)
-        self.assumption_ok = np.ones(k, dtype=np.bool_)
-        self.allowed = np.ones(k, dtype=np.bool_)
+    small: Floats
+    large: Floats
+    assumption_ok: NDArray[np.bool_]
+
+
+def one_or_all(queue: Instance, whose: str) -> System:
+    """Return the system of an instance; raise `InputError` if it is not one-or-all and stable."""
+    if queue.log is not None:
+        expected = f"classes of jobs for {whose} (a log has the formulation bound)"
+        raise InputError(expected, found="a log", place="log")
+    pair = queue.one_or_all
+    if pair is None:
+        needs = ", ".join(str(job.need) for job in queue.classes)
+        expected = f"the needs 1 and {queue.servers} (one-or-all) for {whose}"
+        raise InputError(expected, found=f"needs {needs}", place="classes")
+    for i, job in enumerate(queue.classes):
+        if not isinstance(job.sizes, Exponential):
+            raise InputError(
+                f"exponential sizes for {whose}; simulate a policy instead",
+                found=str(job.sizes.__struct_config__.tag),
+                place=f"classes[{i}].sizes",
+            )
+    if queue.load >= 1:
+        each = ", ".join(
+            f"need {job.need}: {job.work / queue.servers:.4g}" for job in queue.classes
+        )
+        raise InputError(
+            "a load below 1, as otherwise no policy is stable (Theorem 2)",
+            found=f"{queue.load:.6g} ({each})",
+            place="classes",
+        )
+    small, large = (queue.classes[i] for i in pair)
+    return System(
+        queue.servers,
+        small.arrival_rate,
+        large.arrival_rate,
+        small.service_rate,
+        large.service_rate,
+    )
 
 
 class Threshold:
@@ -51,14 +108,11 @@ class Threshold:
     method : {"exact", "area", "paper"}
         The analysis: exact without truncation, an approximation that is better than the paper's, or
         the approximation of the paper. The approximations take O(k) for all thresholds together.
-    variant : {"literal", "lazy"}
-        A drain begins whenever at most l small jobs are left, as in the analysis of the paper, or
-        only if a large job waits, as in its authors' simulator. ``lazy`` requires ``exact``.
 
     Attributes
     ----------
-    model : ThresholdTable
-        The response times of all thresholds, and the thresholds that may be chosen.
+    model : Curve
+        The response times of all thresholds.
 
     Raises
     ------
@@ -79,49 +133,36 @@ class Threshold:
     problem: ClassVar[str] = "msfq"
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
+    changed: bool = False
     goal_changed: bool = False
     tolerance: ClassVar[float] = 0.0
     most_exact: ClassVar[int] = 1024
     """Most servers for the exact method, whose memory grows with their square."""
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
-        "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),
-        "variant": Option("literal", "literal or lazy", lambda v: v in VARIANTS),
+        "method": Option(
+            "exact", "exact, area or paper", lambda v: v in ("exact", "area", "paper")
+        ),
     }
 
     def __init__(
-        self,
-        queue: Instance,
-        *,
-        method: Literal["exact", "area", "paper"] = "exact",
-        variant: Literal["literal", "lazy"] = "literal",
+        self, queue: Instance, *, method: Literal["exact", "area", "paper"] = "exact"
     ) -> None:
-        check_options({"method": method, "variant": variant}, self.known_options, "threshold")
+        self.options: Settings = check_options({"method": method}, self.known_options, "threshold")
         began = time.perf_counter()
         self.instance = queue
         self.system = one_or_all(queue, "a threshold")
-        if variant == "lazy" and method != "exact":
-            raise InputError(
-                "variant=literal, the only variant of the approximations",
-                found=quote(variant),
-                place="option variant",
-            )
         if method == "exact" and self.system.k > self.most_exact:
             raise InputError(
                 f"method=area beyond {self.most_exact} servers",
                 found=f"method=exact and {self.system.k} servers",
                 place="option method",
             )
-        self.method, self.variant = method, variant
-        self.options: Settings = {"method": method, "variant": variant}
+        self.method = method
         self.added: Sequence[Constraint] = ()
-        self.model = ThresholdTable(self.system.k)
+        k = self.system.k
+        self.model = Curve(np.full(k, np.nan), np.full(k, np.nan), np.ones(k, dtype=np.bool_))
         self.seconds = time.perf_counter() - began
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has excluded thresholds."""
-        return not self.model.allowed.all()
 
     def add(self, *constraints: Constraint) -> Self:
         """Add response-time constraints; `InputError` for one of another kind or class."""
@@ -139,10 +180,9 @@ class Threshold:
         return self
 
     def side_constraints(self) -> Side:
-        """Return each side constraint by name; excluded thresholds are native constraints."""
+        """Return each side constraint by name."""
         declared = [*self.instance.constraints, *self.added]
-        rows: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
-        return rows | ({NATIVE: []} if self.changed else {})
+        return {label(rule, i): [rule] for i, rule in enumerate(declared)}
 
     def hint(self, solution: Thresholded) -> Hints:
         """Yield nothing: every threshold is evaluated."""
@@ -167,8 +207,6 @@ class Threshold:
         model, side = self.model, self.side_constraints()
         good = np.isfinite(self.curve)
         for name in side if names is None else names:
-            if name == NATIVE:
-                good &= model.allowed
             for rule in side[name]:
                 good &= (model.small if rule.need == 1 else model.large) <= rule.at_most
         return good
@@ -191,11 +229,7 @@ class Threshold:
                 ClassTime(need=job.need, mean_response_time=times[job.need])
                 for job in self.instance.classes
             ),
-            curve=tuple(
-                value if model.allowed[l] and isfinite(value) else None
-                for l, value in enumerate(self.curve.tolist())
-            ),
+            curve=tuple(value if isfinite(value) else None for value in self.curve.tolist()),
             method=self.method,
-            variant=self.variant,
             assumption_ok=bool(model.assumption_ok[threshold]),
         )

@@ -81,7 +81,7 @@ class Thresholded(Answer, kw_only=True):
     threshold: Integer
     curve: tuple[float | None, ...]
     method: str
-    variant: str
+    variant: str = "literal"
     assumption_ok: bool
 
 

@@ -19,11 +19,8 @@ def engines(formulation: str) -> tuple[Engine, ...]:
 
 def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:
     """Return a certificate of the bound of a result, or None."""
-    if model.name == "optimal-policy":
-        certificate: Certificate | None = model.certificate
-        return certificate
     if model.name == "bound":
-        from schedopt.solvers.msfq.log_bound import bracket
-
-        return bracket.certify(model, result, limits)
-    return None
+        prices: Certificate = model.certificate()
+        return prices
+    certificate: Certificate | None = getattr(model, "certificate", None)
+    return certificate

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
-from schedopt.solvers.result import Limits, Result, Termination, gap
-from schedopt.solvers.running import (
-    Run,
-    Search,
-    drive,
-    make_result,
-    version,
-    with_objective_of_model,
-)
+from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.running import Run, Search, drive, make_result, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy, Threshold
@@ -64,7 +57,6 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
     if search.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(model.side_constraints()), search.holds))
-    message = message or changes_in(model, search.value)
     result = make_result(
         model,
         run,
@@ -75,61 +67,6 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
         bound=search.bound,
         message=message,
     )
-    apart = gap(search.value, search.bound)
-    near = model.goal_changed and apart is not None and apart <= model.tolerance
-    if stopped == "completed" and (
-        result.proven or near
-    ):  # within the tolerance of the formulation
-        stopped = "optimal"
-    result = with_objective_of_model(model, result, search.value)
-    result = msgspec.structs.replace(result, termination=stopped)
+    if stopped == "completed" and result.proven:  # within the tolerance of the formulation
+        result = msgspec.structs.replace(result, termination="optimal")
     return result.with_details(conflict=conflict)
-
-
-def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
-    """Return a remark on the user's changes of the model.
-
-    ``value`` is the model's own objective.
-    """
-    if model.goal_changed:
-        return f"the model's own objective was optimized: {value}; this is the instance's"
-    return (
-        "the best of the thresholds that the model allows; no bound for the instance"
-        * model.changed
-    )
-
-
-def solve_program(run: Run, began: float, **program: Any) -> tuple[Termination, Any]:
-    """Solve a linear program in HiGHS, within the time limit from ``began`` on the clock.
-
-    Parameters
-    ----------
-    run : Run
-    began : float
-    **program
-        The arguments of `scipy.optimize.linprog`: columns are nonnegative.
-
-    Returns
-    -------
-    termination : str
-    result : scipy.optimize.OptimizeResult
-    """
-    from scipy.optimize import linprog
-
-    options = {"dual_feasibility_tolerance": 1e-9}
-    if run.limits.time_limit is not None:
-        options["time_limit"] = max(0.0, began + run.limits.time_limit - now())
-    results: list[Any] = []
-
-    def work() -> None:
-        # The simplex method takes twice as long, but rarely fails.
-        for method in ("highs-ipm", "highs-ds"):
-            results.append(linprog(**program, method=method, options=options))
-            if results[-1].status != 4:
-                return
-
-    run.in_thread(work, lambda: None)
-    found = results[-1]
-    names: dict[int, Termination] = {0: "optimal", 1: "time-limit"}
-    stopped = names.get(found.status, "error")
-    return "interrupted" if run.interrupted and stopped != "optimal" else stopped, found

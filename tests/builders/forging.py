@@ -248,7 +248,7 @@ VARIED: dict[str, tuple[Tree, ...]] = {
     "selection": ({"fill": 0.5}, {"fill": 2.0}, {"risk": "mean", "scenarios": 20}),
     "season": ({"fill": 0.5},),
     "rectangles": ({"widths": "powers-of-two"},),
-    "threshold": ({"variant": "lazy"}, {"method": "area"}, {"method": "paper"}),
+    "threshold": ({"method": "area"}, {"method": "paper"}),
 }
 """Options that are asked for on instances beside those that are drawn."""
 RULED: dict[str, Callable[[Any], kinds.Constraint]] = {

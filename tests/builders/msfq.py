@@ -1,9 +1,9 @@
-"""One-or-all systems and random logs, and the published transforms iterated plainly."""
+"""One-or-all systems and random logs, and their optima by plain definitions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -124,3 +124,47 @@ def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> A
                 starts[job] = time
                 break
     return starts
+
+
+def least_cost(
+    k: int, rates: tuple[float, ...], costs: tuple[float, float], room: tuple[int, int]
+) -> float:
+    """Return the least long-run cost of all policies of a one-or-all system by a linear program.
+
+    It maximizes g over relative values h, and v after the best decision, in states of c small jobs
+    in service (k + 1: a large job), i and j waiting. Arrivals beyond the room are lost.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    l1, lk, m1, mk = (rate / max(rates) for rate in rates)
+    states = list(product(range(k + 2), range(room[0] + 1), range(room[1] + 1)))
+    h = {state: 1 + place for place, state in enumerate(states)}
+    v = {state: len(states) + place for state, place in h.items()}
+    rows: list[dict[int, float]] = []  # of sums that are at most the limits
+    limits = []
+    for c, i, j in states:
+        here, large = (c, i, j), c == k + 1
+        row = {0: 1.0, h[here]: 0.0}
+        served = (mk, (0, i, j)) if large else (c * m1, (max(c - 1, 0), i, j))
+        for rate, after in ((l1, (c, i + 1, j)), (lk, (c, i, j + 1)), served):
+            if after in v and rate:
+                row[h[here]] += rate
+                row[v[after]] = row.get(v[after], 0.0) - rate
+        rows.append(row)
+        limits.append(costs[0] * (i + c * (not large)) + costs[1] * (j + large))
+        rows.append({v[here]: 1.0, h[here]: -1.0})
+        if c < k and i:
+            rows.append({v[here]: 1.0, v[c + 1, i - 1, j]: -1.0})
+        if c == 0 and j:
+            rows.append({v[here]: 1.0, h[k + 1, i, j - 1]: -1.0})
+        limits += [0.0] * (len(rows) - len(limits))
+    entries = [(at, x, value) for at, row in enumerate(rows) for x, value in row.items()]
+    at, columns, values = np.array(entries).T
+    matrix = coo_array((values, (at.astype(int), columns.astype(int)))).tocsr()
+    goal = np.zeros(1 + 2 * len(states))
+    goal[0] = -1.0
+    unit = max(costs)
+    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(goal, matrix, np.array(limits) / unit, bounds=(None, None), options=exact)
+    return float(-found.fun * unit)

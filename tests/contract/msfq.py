@@ -40,8 +40,7 @@ def threshold(draw: Random) -> Threshold:
         rules.append(ResponseTime(need=job.need, at_most=most, name=f"target {i}"))
     half = draw.randint(0, len(rules))
     queue = msgspec.structs.replace(queue, constraints=tuple(rules[:half]))
-    variant = draw.choice(("literal", "literal", "lazy"))
-    return Threshold(queue, variant=variant).add(*rules[half:])
+    return Threshold(queue).add(*rules[half:])
 
 
 def optimal_policy(draw: Random) -> OptimalPolicy:

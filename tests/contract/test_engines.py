@@ -3,7 +3,7 @@
 A new engine, or a new formulation, is tested by being in the table.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import combinations
 from math import isnan
@@ -43,8 +43,12 @@ NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
 
 
-def tables() -> Iterator[Any]:
-    for name in DRAWN:
+UNDECLARED = {"msfq/optimal-policy", "msfq/bound"}
+"""Formulations without a declared model: tests/solvers/test_msfq.py holds them against others."""
+
+
+def tables(names: Iterable[str] = DRAWN) -> Iterator[Any]:
+    for name in names:
         for engine in engines(*name.split("/")):
             if engine.available:
                 yield pytest.param(name, engine.name, id=f"{name}/{engine.name}")
@@ -88,12 +92,12 @@ def test_contract_draws_every_formulation() -> None:
     for name in every:
         table = engines(*name.split("/"))
         names = [engine.name for engine in table]
-        assert names[-1] == "model"
+        assert names[-1] == "model" or name in UNDECLARED
         assert len(set(names)) == len(names)
         assert {engine.confirmed_by for engine in table} <= {*names, ""}
 
 
-@pytest.mark.parametrize(("name", "solver"), list(tables()))
+@pytest.mark.parametrize(("name", "solver"), list(tables(sorted(DRAWN.keys() - UNDECLARED))))
 def test_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solver: str) -> None:
     table = engines(*name.split("/"))
     certificate = bool(next(e for e in table if e.name == solver).certificate)
@@ -128,7 +132,7 @@ def test_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solv
     assert certified or not certificate or (f"{name}/{solver}" in ELSEWHERE and seed is None)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", sorted(DRAWN.keys() - UNDECLARED))
 def test_portfolio_proves_what_the_declared_model_proves(name: str) -> None:
     for seed in SEEDS:
         right, result = declared(name, seed), solve(drawn(name, seed), threads=1)
@@ -181,7 +185,7 @@ def test_engine_ends_when_stop_is_set_or_watch_returns_true(name: str, solver: s
             assert result.violations == (), seed
 
 
-@pytest.mark.parametrize(("name", "solver"), list(tables()))
+@pytest.mark.parametrize(("name", "solver"), list(tables(sorted(DRAWN.keys() - UNDECLARED))))
 def test_engine_conflict_is_smallest(name: str, solver: str) -> None:
     for seed, model in taken(name, solver):
         if declared(name, seed).termination != "infeasible":

@@ -4,11 +4,9 @@ import msgspec
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import night
-from builders.msfq import at_load
 from pyomo.gdp import Disjunction
 
 from schedopt.formulations.dssp import Selection
-from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.instances.errors import InputError
 from schedopt.verbs.solve import solve
 
@@ -100,39 +98,3 @@ def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:
     assert {name: x.value for name, x in native.x.items()} == {"j0": 1, "j1": 1, "j2": 0}
     assert pyo.value(native.reward) == pytest.approx(result.objective_of_model)
     assert result.document().objective_of_model == result.objective_of_model
-
-
-@pytest.mark.parametrize("method", ["exact", "area"])
-def test_native_model_rules_out_a_threshold(method: str) -> None:
-    best = solve(at_load(4, 0.6), options={"method": method}).solution
-    model = Threshold(at_load(4, 0.6), method=method)  # type: ignore[arg-type]
-    model.model.allowed[best.threshold] = False
-    expected = min(v for l, v in enumerate(best.curve) if l != best.threshold)
-    for solver in (None, "model") if method == "exact" else (None,):
-        result = solve(model, solver=solver, certificate=True)
-        assert result.objective == pytest.approx(expected, rel=1e-9)
-        assert result.violations == ()
-        assert result.termination == "optimal"
-        assert result.bound is None
-        assert "of the thresholds that the model allows" in str(result.message)
-    model.model.allowed[:] = False
-    none = solve(model)
-    assert none.termination == "infeasible"
-    assert none.conflict == ("native constraints",)
-
-
-def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> None:
-    plain = solve(at_load(2, 0.25), formulation="optimal-policy")
-    found = []
-    for solver in ("queues", "model"):
-        model = OptimalPolicy(at_load(2, 0.25))
-        model.model.large_cost *= 50.0
-        assert model.changed and model.goal_changed
-        result = solve(model, solver=solver, certificate=True)
-        assert result.violations == ()
-        assert result.bound is None and not result.proven
-        assert result.termination == "optimal"
-        assert "the model's own objective was optimized" in str(result.message)
-        found.append(result.objective)
-    assert found[1:] == pytest.approx(found[:1], rel=1e-6)
-    assert found[0] > 1.02 * (plain.objective or 0.0)  # large jobs go before small ones

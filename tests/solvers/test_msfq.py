@@ -12,6 +12,7 @@ from builders.effort import tried
 from builders.msfq import (
     at_load,
     least,
+    least_cost,
     of_classes,
     one_or_all,
     queue_of,
@@ -36,10 +37,9 @@ from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
-from schedopt.solvers.msfq.log_bound import has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
-from schedopt.solvers.msfq.optimal_policy.policy_iteration import PolicyEquations, count_jobs
+from schedopt.solvers.msfq.optimal_policy import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result
@@ -56,22 +56,15 @@ def test_closed_forms_are_exact_where_no_phase_is_skipped(k: int, load: float, n
         np.testing.assert_allclose(curve.large, right.large, rtol=near)
 
 
-@pytest.mark.parametrize("load", [0.5, 0.95])
-@pytest.mark.parametrize(("l", "variant"), [(31, "literal"), (8, "literal"), (12, "lazy")])
-def test_exact_values_lie_in_simulated_intervals(load: float, l: int, variant: str) -> None:
+@pytest.mark.parametrize(("l", "load"), [(31, 0.5), (8, 0.95)])
+def test_exact_values_lie_in_simulated_intervals(l: int, load: float) -> None:
     queue = at_load(32, load)
-    model = Threshold(queue, variant=variant)  # type: ignore[arg-type]
-    small, large = exact(model.system, l, variant)  # type: ignore[arg-type]
-    rule = plan(queue, "msfq", threshold=l, variant=variant)
-    found = summarize(queue, simulate(queue, rule, arrivals=5_000_000, seed=5), 5_000_000)
-    ours = model.system.mean(small, large)
+    system = Threshold(queue).system
+    rule = plan(queue, "msfq", threshold=l)
+    found = summarize(queue, simulate(queue, rule, arrivals=1_000_000, seed=5), 1_000_000)
     assert isinstance(found.confidence, float)
+    ours = system.mean(*exact(system, l))
     assert abs(ours - found.mean_response_time) < 1.6 * found.confidence  # 99.8%
-
-
-def test_threshold_variants_are_msf_at_zero() -> None:
-    system = Threshold(at_load(8, 0.8)).system
-    assert exact(system, 0, "literal") == pytest.approx(exact(system, 0, "lazy"), rel=1e-10)
 
 
 def test_area_approximation_is_closer_than_the_papers_and_both_overestimate() -> None:
@@ -90,7 +83,6 @@ def test_area_approximation_is_closer_than_the_papers_and_both_overestimate() ->
     [
         (one_or_all(2, 1.5, 0.5), {}, "need 1: 0.75, need 2: 0.5"),
         (at_load(4, 0.5), {"method": "guess"}, "exact, area or paper"),
-        (at_load(4, 0.5), {"method": "area", "variant": "lazy"}, "variant=literal"),
         (at_load(2000, 0.5), {}, "method=area"),
     ],
 )
@@ -138,23 +130,24 @@ def test_optimal_policy_cost_of_two_servers_at_load_0_9_is_known() -> None:
     assert result.gap <= 1e-6
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
-def test_optimal_policy_model_agrees_with_the_engine_in_any_unit(unit: float) -> None:
-    queue = of_classes(2, (1, 0.19 / unit, 1 / unit), (2, 0.02 / unit, 0.4 / unit))
-    engine, declared = (
-        solve(queue, formulation="optimal-policy", solver=s) for s in (None, "model")
-    )
-    assert declared.termination == "optimal"
-    assert declared.objective == pytest.approx(engine.objective, rel=1e-5)
+@pytest.mark.parametrize(
+    ("k", "unit", "objective"), [(2, 1e-3, "mean"), (3, 1.0, "weighted"), (2, 1e6, "mean")]
+)
+def test_optimal_policy_equals_a_linear_program(k: int, unit: float, objective: str) -> None:
+    rates = 0.19 / unit, 0.02 / unit, 1 / unit, 0.4 / unit
+    queue = one_or_all(k, *rates, objective=objective)
+    result = solve(queue, formulation="optimal-policy")
+    assert result.proven and result.violations == ()
+    weights = queue.weights()
+    costs = weights[0] / rates[0], weights[1] / rates[1]
+    assert result.objective == pytest.approx(least_cost(k, rates, costs, (16, 9)), rel=1e-6)
 
 
-@pytest.mark.parametrize("queue", [at_load(2, 0.7), at_load(3, 0.6, objective="weighted")])
-def test_optimal_policy_bounds_every_policy(queue: Instance) -> None:
+def test_optimal_policy_bounds_every_policy() -> None:
+    queue = at_load(3, 0.6)
     bound = optimum(queue).bound
     assert bound is not None
-    for variant in ("literal", "lazy"):
-        best = solve(queue, options={"variant": variant})
-        assert best.objective > bound
+    assert solve(queue).objective > bound
     compared = 0
     for name, policy in registered("msfq").items():
         if "arrivals" not in policy.options:
@@ -187,32 +180,23 @@ def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
     assert result.bound < cost < result.bound * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("l", [0, 1])
-def test_optimal_policy_evaluates_a_given_policy(l: int) -> None:
+def test_optimal_policy_evaluates_msf() -> None:
     system = Threshold(at_load(3, 0.6)).system
     decisions = np.ones((62, 3, 102), np.int8)
-    decisions[1:, 1 : l + 1, :-2] = decisions[:, :, 0] = 0
+    decisions[:, :, 0] = 0
     decisions[1:, 0, :-2] = 2
     equations = PolicyEquations(decisions, system)
     rates = system.l1, system.lk
     for jobs, rate, expected in zip(
-        count_jobs(3, equations.shape), rates, exact(system, l, "lazy"), strict=True
+        count_jobs(3, equations.shape), rates, exact(system, 0), strict=True
     ):
         assert equations.solve(jobs)[0] / rate == pytest.approx(expected, rel=1e-6)
 
 
-def test_optimal_policy_at_a_time_limit_is_a_threshold() -> None:
-    queue = at_load(16, 0.95)
-    result = solve(queue, formulation="optimal-policy", time_limit=0.0)
-    assert result.termination == "time-limit"
-    assert not result.violations
-    assert any(result.objective == pytest.approx(exact_value(queue, l)) for l in range(15))
-    assert 0.999 <= result.bound < result.objective
-
-
-def exact_value(queue: Instance, l: int) -> float:
-    system = Threshold(queue).system
-    return float(system.mean(*exact(system, l, "lazy")))
+def test_optimal_policy_at_a_time_limit_keeps_the_bound() -> None:
+    result = solve(at_load(16, 0.95), formulation="optimal-policy", time_limit=0.0)
+    assert (result.termination, result.solution) == ("time-limit", None)
+    assert 0.999 <= result.bound < 8
 
 
 FIXED = (
@@ -264,8 +248,7 @@ def test_log_bound_holds_for_every_policy(seed: int, objective: str, big: float)
     queue = queue_of(jobs, servers, objective=objective)
     result = schedopt.solve(LogBound(queue, rounds=60), certificate=True)
     assert result.violations == ()
-    by_horizon = result.bounded_by == "model"  # whose jobs end by one; a certificate knows none
-    assert result.bound_checked or by_horizon
+    assert result.bound_checked
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
         assert result.bound <= values(queue, replay_log(queue, name, "exact")) * (1 + 1e-9)
@@ -313,11 +296,10 @@ def test_log_bound_of_several_resources_holds(seed: int, objective: str, release
 def test_log_bound_counts_the_time_to_release(seed: int, objective: str) -> None:
     queue = with_releases(queue_of(*random_jobs(seed, 5), objective=objective), seed)
     best = least(queue)
-    for solver in [None, *(["model"] if has_few_starts(LogBound(queue)) else [])]:
-        result = schedopt.solve(LogBound(queue), solver=solver, certificate=True)
-        assert result.violations == ()
-        assert result.bound <= best * (1 + 1e-9) <= result.objective * (1 + 2e-9)
-        assert result.bound_checked or result.bounded_by == "model"
+    result = schedopt.solve(LogBound(queue), certificate=True)
+    assert result.violations == ()
+    assert result.bound_checked
+    assert result.bound <= best * (1 + 1e-9) <= result.objective * (1 + 2e-9)
 
 
 def test_log_relaxations_equal_hand_calculations() -> None:

@@ -1,25 +1,23 @@
 """Curves of thresholds are recomputed by another exact method, whatever a result claims."""
 
 from fractions import Fraction
-from functools import cache, partial
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import tried
 from builders.msfq import at_load, one_or_all, queue_of
 from hypothesis import strategies as st
 
-from schedopt import check, solve
+from schedopt import solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
-from schedopt.solvers.msfq.threshold.chain import response_times as engine_times
+from schedopt.solvers.msfq.threshold.chain import response_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
 from schedopt.validation.msfq import bound
-from schedopt.validation.msfq.chain import System, converged_times, msfq_times
+from schedopt.validation.msfq.chain import System
 from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Refuted
 
@@ -43,42 +41,15 @@ def test_threshold_curve_of_checker_and_engine_agree(
     np.testing.assert_allclose(ours[1], theirs.large, rtol=1e-9)
 
 
-@pytest.mark.parametrize("is_lazy", [False, True], ids=["literal", "lazy"])
 @pytest.mark.parametrize(
-    ("k", "rates"),
-    [
-        (2, (0.8, 0.2, 1.3, 0.9)),
-        (3, (0.3, 0.1, 1.5, 0.4)),
-        (4, (0.4, 0.1, 1.0, 1.0)),
-    ],
+    ("k", "rates"), [(2, (0.8, 0.2, 1.3, 0.9)), (3, (0.3, 0.1, 1.5, 0.4)), (4, (0.4, 0.1, 1, 1))]
 )
-def test_threshold_chain_of_checker_and_engine_agree(
-    k: int, rates: tuple[float, float, float, float], is_lazy: bool
-) -> None:
+def test_threshold_curve_of_checker_equals_a_chain(k: int, rates: tuple[float, ...]) -> None:
     queue = one_or_all(k, *rates)
-    system = System.of(queue)
+    curve = response_curve(System.of(queue))
     for l in range(k):
-        found = converged_times(partial(msfq_times, system, l, is_lazy), system)
-        expected = engine_times(Threshold(queue).system, l, lazy=is_lazy)
-        assert found == pytest.approx(expected, rel=2e-5)
-
-
-@cache
-def solved(k: int, load: float) -> tuple[Instance, Any]:
-    queue = at_load(k, load)
-    return queue, solve(queue)
-
-
-def test_lazy_threshold_bound_is_reproved_if_looser_than_the_precision() -> None:
-    queue = at_load(3, 0.5)
-    document = solve(queue, options={"variant": "lazy"}).document()
-    believed = "believed, from queues"
-    for by, says in ((0.0, believed), (9e-5, believed), (1.2e-4, "re-proved")):
-        bound = document.objective * (1 - by)
-        looser = {"bound": bound, "gap": by, "solution_status": "feasible"}
-        report = check(queue, msgspec.structs.replace(document, **looser))
-        assert report.ok
-        assert report.bound == says
+        found = [times[l] for times in curve]
+        assert found == pytest.approx(response_times(Threshold(queue).system, l), rel=1e-9)
 
 
 def test_threshold_optimum_under_a_side_constraint_is_reproved() -> None:

@@ -26,7 +26,7 @@ ANSWERS: Mapping[str, tuple[type[Answer | msfq.LogAnswer], ...]] = {
 def asks(queue: msfq.Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change the question, with their defaults."""
     if formulation == "threshold":
-        return {"method": "exact", "variant": "literal"}
+        return {"method": "exact"}
     return {}
 
 

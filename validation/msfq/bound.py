@@ -176,21 +176,17 @@ def _reprove_threshold(
     method = claim.solution.get("method", claim.options.get("method"))
     if method != "exact":
         return f"the curve is an approximation, by {method}"
-    variant = claim.solution.get("variant", claim.options.get("variant"))
-    curve = recompute_curve(instance, str(variant))
+    curve = recompute_curve(instance)
     if curve is None:
         return "the curve is not recomputed for so many servers"
     _, best = least_objective(instance, constraints, curve)
     bound = claim.bound
-    if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
+    if bound is None or not isfinite(bound) or not bound <= best * (1 + NEAR):
         return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
-    _, lower = least_objective(instance, constraints, curve, surely=False)
-    far = curve[2] > NEAR
-    if bound <= lower * (1 - curve[2] if far else 1 + curve[2]):
+    _, lower = least_objective(instance, constraints, curve, 1 + NEAR)
+    if bound <= lower * (1 + NEAR):
         return None
-    return f"a threshold that satisfies the side constraints, or may, has {lower:.12g}" + (
-        f", with a relative error up to {curve[2]:g}" * far
-    )
+    return f"a threshold that satisfies the side constraints, or may, has {lower:.12g}"
 
 
 def _reprove_values(

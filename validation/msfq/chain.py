@@ -1,13 +1,12 @@
-"""Markov chains of a one-or-all system, solved by matrix-geometric methods.
+"""The Markov chain of a policy for a one-or-all system, solved by matrix-geometric methods.
 
-The chains are truncated in the number of large jobs only: an arrival without room is lost. All
-states are enumerated, so the method is for few servers and moderate loads.
+The chain is truncated in the number of large jobs only: an arrival without room is lost. All states
+are enumerated, so the method is for few servers and moderate loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import ceil, log, nan
 from typing import Any, NamedTuple
 
@@ -17,34 +16,17 @@ from numpy.typing import NDArray
 from schedopt.instances.msfq import Instance, OptimalTable
 
 State = tuple[str, int, int, int]
-"""Mode, small jobs waiting (in mode open: in the system), large jobs, small jobs of a drain."""
+"""Mode, small jobs waiting, large jobs, small jobs in service."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
-
-
-@dataclass(frozen=True)
-class ChainLimits:
-    """Limits and tolerances of the matrix-geometric method.
-
-    Attributes
-    ----------
-    overflow : float
-        The probability with which large jobs exceed the first room, by a rough estimate.
-    most_phases : int
-        The most states with the same number of small jobs.
-    converged : float
-        The relative change of response times at which the room no longer grows.
-    residual : float
-        The probability at which logarithmic reduction ends.
-    """
-
-    overflow: float = 1e-5
-    most_phases: int = 600
-    converged: float = 2e-5
-    residual: float = 1e-15
-
-
-LIMITS = ChainLimits()
 Floats = NDArray[np.floating[Any]]
+OVERFLOW = 1e-5
+"""The probability with which large jobs exceed the first room, by a rough estimate."""
+MOST_PHASES = 600
+"""The most states with the same number of small jobs."""
+CONVERGED = 2e-5
+"""The relative change of response times at which the room no longer grows."""
+RESIDUAL = 1e-15
+"""The probability at which logarithmic reduction ends."""
 
 
 class System(NamedTuple):
@@ -73,7 +55,7 @@ class System(NamedTuple):
     def room(self) -> int:
         """The largest number of large jobs in the first chain."""
         load = self.l1 / (self.k * self.m1) + self.lk / self.mk
-        return ceil(log(LIMITS.overflow) / log(load)) + 4
+        return ceil(log(OVERFLOW) / log(load)) + 4
 
     def objective(self, which: str, small: float, large: float) -> float:
         """Return E[T], or E[T^w] if ``which`` is weighted."""
@@ -83,58 +65,19 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def converged_times(times: Callable[[int], tuple[float, float]], system: System) -> Any:
+def converged_times(system: System, table: OptimalTable) -> tuple[float, float] | None:
     """Return both classes' mean response times with enough room for large jobs, else None.
 
     The room grows until both times change by less than a relative tolerance.
     """
     room = system.room
-    before = times(room)
-    while (room := ceil(1.5 * room)) * (system.k + 2) < LIMITS.most_phases:
-        now = times(room)
-        if all(abs(a - b) <= LIMITS.converged * b for a, b in zip(before, now, strict=True)):
+    before = table_times(system, table, room)
+    while (room := ceil(1.5 * room)) * (system.k + 2) < MOST_PHASES:
+        now = table_times(system, table, room)
+        if all(abs(a - b) <= CONVERGED * b for a, b in zip(before, now, strict=True)):
             return now
         before = now
     return None
-
-
-def msfq_times(system: System, l: int, lazy: bool, most_large: int) -> tuple[float, float]:
-    """Return both classes' mean response times under MSFQ at threshold l."""
-    k, l1, lk, m1, mk = system
-    most_small = k + 2  # all servers are busy from k on, and l < k
-
-    def decide(mode: str, n: int, large: int, batch: int) -> State:
-        if mode == "open":
-            if n == 0:
-                mode = "empty"
-            elif n <= l and (large or not lazy):
-                mode, batch, n = "closed", n, 0
-        if mode == "closed" and batch == 0:
-            mode = "empty"
-        if mode != "empty":
-            return mode, n, large, batch
-        if large:
-            return "large", n, large, 0
-        if n == 0:
-            return "empty", 0, 0, 0
-        if not lazy and n <= l:
-            return "closed", 0, 0, n
-        return "open", n, 0, 0
-
-    def transitions(state: State) -> Iterator[tuple[float, State]]:
-        mode, n, large, batch = state
-        if n + batch < most_small:
-            yield l1, decide("open" if mode == "empty" else mode, n + 1, large, batch)
-        if large < most_large:
-            yield lk, decide(mode, n, large + 1, batch)
-        if mode == "large":
-            yield mk, decide("large" if large > 1 else "empty", n, large - 1, 0)
-        elif mode == "open":
-            yield min(n, k) * m1, decide("open", n - 1, large, 0)
-        elif mode == "closed":
-            yield batch * m1, decide("closed", n, large, batch - 1)
-
-    return _response_times(transitions, system, ("empty", 0, 0, 0))
 
 
 def table_times(system: System, table: OptimalTable, most_large: int) -> tuple[float, float]:
@@ -190,7 +133,7 @@ def _response_times(moves: Moves, system: System, start: State) -> tuple[float, 
     """
     levels = _levels(moves, start)
     last = len(levels) - 2
-    if max(map(len, levels), default=0) > LIMITS.most_phases:
+    if max(map(len, levels), default=0) > MOST_PHASES:
         return nan, nan
     place = {state: at for level in levels for at, state in enumerate(level)}
     sizes = [0, *map(len, levels), 0]
@@ -249,7 +192,7 @@ def _rate_matrix(up: Floats, local: Floats, down: Floats) -> Floats:
     one = np.eye(len(local))
     higher, lower = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
     first, rest = lower.copy(), higher.copy()  # G: where the level below is entered first
-    while rest.max() > LIMITS.residual:
+    while rest.max() > RESIDUAL:
         back = one - higher @ lower - lower @ higher
         higher, lower = np.linalg.solve(back, higher @ higher), np.linalg.solve(back, lower @ lower)
         first += rest @ lower

@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
 from math import inf, isfinite
-from typing import TYPE_CHECKING
 
 from schedopt.instances.constraints import Constraint, ResponseTime
 from schedopt.instances.msfq import Instance, OptimalTable, Thresholded
 from schedopt.solvers.result import Document
+from schedopt.validation.msfq.chain import System, converged_times
+from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Report, same
 
-if TYPE_CHECKING:
-    from schedopt.validation.msfq.chain import System
-
-METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
+METHODS = ("exact", "area", "paper")
 NEAR, TRUNCATED = 1e-9, 1e-4
 """Relative errors of recomputed times: from transforms, and on a truncated chain."""
-
-
-@dataclass(frozen=True)
-class RecomputingLimits:
-    """The systems whose response times are recomputed.
-
-    Attributes
-    ----------
-    servers : int
-        The most servers for a curve by transforms.
-    chain_servers, chain_load : int, float
-        The most servers and the largest load for truncated chains.
-    huge : float
-        The response time from which a curve may have null.
-    """
-
-    servers: int = 128
-    chain_servers: int = 4
-    chain_load: float = 0.7001
-    huge: float = 1e100
-
-
-LIMITS = RecomputingLimits()
-Recomputed = tuple[list[float], list[float], float]
+MOST_SERVERS = 128
+"""The most servers for a curve by transforms."""
+CHAIN_SERVERS, CHAIN_LOAD = 4, 0.7001
+"""The most servers and the largest load for truncated chains."""
+HUGE = 1e100
+"""The response time from which a curve may have null."""
 
 
 def check_curve(
@@ -77,79 +55,48 @@ def check_curve(
             claim.objective <= lowest * (1 + 1e-9),
             f"threshold: the curve falls to {lowest:.12g}, below {claim.objective:.12g}",
         )
-    if solution.method not in METHODS or solution.variant not in VARIANTS:
+    if solution.method not in METHODS or solution.variant != "literal":
         report.violations.append(
             f"method: {solution.method} and variant {solution.variant} are unknown"
         )
         return
-    for what in ("method", "variant"):
-        asked = claim.options.get(what, getattr(solution, what))
-        stands = getattr(solution, what)
-        report.expect(asked == stands, f"{what}: {stands}, but {asked} was asked for")
+    asked = claim.options.get("method", solution.method)
+    report.expect(asked == solution.method, f"method: {solution.method}, but {asked} was asked for")
     is_stated = solution.assumption_ok or solution.method != "exact"
     report.expect(is_stated, "assumption_ok: false, but an exact curve has no assumption")
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
-    curves = recompute_curve(queue, solution.variant)
+    curves = recompute_curve(queue)
     if curves is None:
-        lazy = f"{LIMITS.chain_servers}, and load {LIMITS.chain_load:.1f}, for variant=lazy"
-        limits = f"{LIMITS.servers} servers ({lazy})"
-        report.unjudged.append(f"curve: only recomputed up to {limits}")
+        report.unjudged.append(f"curve: only recomputed up to {MOST_SERVERS} servers")
         return
     optimal = claim.solution_status == "optimal"  # otherwise some thresholds may not be evaluated
     _compare_curve(queue, solution, constraints, curves, report, optimal=optimal)
 
 
-def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
+def recompute_curve(queue: Instance) -> tuple[list[float], list[float]] | None:
     """Return both classes' response times at every threshold by a second method.
 
-    Returns
-    -------
-    small, large : list of float
-    error : float
-        The largest relative error. Instead of all three, None if there are too many servers for the
-        variant.
+    None if there are too many servers.
     """
-    k, literal = queue.servers, variant == "literal"
-    if queue.one_or_all is None or queue.load >= 1:
+    if queue.one_or_all is None or queue.load >= 1 or queue.servers > MOST_SERVERS:
         return None
-    if literal and k > LIMITS.servers:
-        return None
-    if not literal and (k > LIMITS.chain_servers or queue.load > LIMITS.chain_load):
-        return None
-    from schedopt.validation.msfq import chain, transforms
-
-    system = chain.System.of(queue)
-    if not literal:
-        times = _lazy_times(system)
-        return None if times is None else (*times, TRUNCATED)
-    small, large = transforms.response_curve(system)
-    return small.tolist(), large.tolist(), NEAR
-
-
-@lru_cache(maxsize=1)  # the bound of a result is checked right after its curve
-def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
-    """Return both classes' response times at every threshold of the lazy variant, by chains."""
-    from schedopt.validation.msfq import chain
-
-    times = []
-    for l in range(system.k):
-        pair = chain.converged_times(partial(chain.msfq_times, system, l, True), system)
-        if pair is None:
-            return None
-        times.append(pair)
-    return [small for small, _ in times], [large for _, large in times]
+    small, large = response_curve(System.of(queue))
+    return small.tolist(), large.tolist()
 
 
 def least_objective(
-    queue: Instance, constraints: Sequence[Constraint], found: Recomputed, *, surely: bool = True
+    queue: Instance,
+    constraints: Sequence[Constraint],
+    found: tuple[list[float], list[float]],
+    room: float = 1 - NEAR,
 ) -> tuple[list[float], float]:
-    """Return the objective at each threshold, and the least surely or possibly feasible one."""
-    from schedopt.validation.msfq.chain import System
+    """Return the objective at each threshold, and the least feasible one.
 
-    small, large, near = found
-    room = 1 - near if surely else 1 + near
+    Limits of side constraints are multiplied by ``room``.
+    """
+    small, large = found
     system = System.of(queue)
     rules = [rule for rule in constraints if isinstance(rule, ResponseTime)]
     ours = [system.objective(queue.objective, *pair) for pair in zip(small, large, strict=True)]
@@ -165,41 +112,39 @@ def _compare_curve(
     queue: Instance,
     solution: Thresholded,
     constraints: Sequence[Constraint],
-    found: Recomputed,
+    found: tuple[list[float], list[float]],
     report: Report,
     *,
     optimal: bool,
 ) -> None:
     """Compare the curve, both classes' times and the threshold with the recomputed ones."""
-    small, large, near = found
     ours, best = least_objective(queue, constraints, found)
     wrong = []
     for l, (claimed, value) in enumerate(zip(solution.curve, ours, strict=True)):
         if claimed is None:  # overflowed
-            hidden = optimal and (value <= best * (1 + near) or value < LIMITS.huge)
+            hidden = optimal and (value <= best * (1 + NEAR) or value < HUGE)
             wrong += [f"null at l = {l}, but it is {value:.9g}"] * hidden
-        elif not _times_agree(claimed, value, near):
+        elif not _times_agree(claimed, value, NEAR):
             wrong.append(f"{claimed:.9g} at l = {l}, but it is {value:.9g}")
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         report.violations.append(f"curve: {'; '.join(wrong[:3])}{more}")
-    times = {1: small[solution.threshold], queue.servers: large[solution.threshold]}
     for job in solution.classes:
-        time, ours_ = job.mean_response_time, times[job.need]
+        time, own = job.mean_response_time, found[job.need > 1][solution.threshold]
         report.expect(
-            time is not None and _times_agree(time, ours_, near),
-            f"need {job.need}: a mean response time of {time}, but it is {ours_:.9g}",
+            time is not None and _times_agree(time, own, NEAR),
+            f"need {job.need}: a mean response time of {time}, but it is {own:.9g}",
         )
     at = solution.curve[solution.threshold]
     report.expect(
-        not optimal or at is None or at <= best * (1 + near),
+        not optimal or at is None or at <= best * (1 + NEAR),
         f"threshold: another one is better, with {best:.9g}",
     )
 
 
 def _times_agree(claimed: float, ours: float, near: float) -> bool:
     """Return True if a time equals the recomputed one; where that overflows, if it is huge."""
-    return abs(claimed - ours) <= near * ours if ours < inf else claimed >= LIMITS.huge
+    return abs(claimed - ours) <= near * ours if ours < inf else claimed >= HUGE
 
 
 def check_table(queue: Instance, solution: OptimalTable, claim: Document, report: Report) -> None:
@@ -222,15 +167,15 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     report.expect(is_known, "tables: unknown letters")
     if not (shaped and is_known) or claim.objective is None:
         return
+    system = System.of(queue)
     pair = None
-    if queue.servers <= LIMITS.chain_servers and queue.load <= LIMITS.chain_load:
-        from schedopt.validation.msfq.chain import System, converged_times, table_times
-
-        system = System.of(queue)
-        pair = converged_times(partial(table_times, system, solution), system)
+    if queue.servers <= CHAIN_SERVERS and queue.load <= CHAIN_LOAD:
+        pair = converged_times(system, solution)
     if pair is None:
-        limits = f"{LIMITS.chain_servers} servers, to load {LIMITS.chain_load:.1f}"
-        report.unjudged.append(f"the cost of the tables: only recomputed up to {limits}")
+        report.unjudged.append(
+            f"the cost of the tables: only recomputed up to {CHAIN_SERVERS} servers, "
+            f"to load {CHAIN_LOAD:.1f}"
+        )
         return
     for job, each in zip(queue.classes, solution.classes, strict=True):
         stated, own = each.mean_response_time, pair[job.need > 1]

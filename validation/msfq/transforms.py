@@ -1,4 +1,4 @@
-"""MSFQ's response times at every threshold, exactly, from the moments of a cycle (literal variant).
+"""MSFQ's response times at every threshold, exactly, from the moments of a cycle.
 
 A cycle begins when no large job is left; n small jobs are there. Until the next such moment they
 fall to k - 1 (phase 2), then to the threshold l (phase 3), and the last l leave (phase 4); large
@@ -18,7 +18,6 @@ gap is 1 minus a point z or a transform.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -32,35 +31,18 @@ Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class TransformParams:
-    """Parameters of the numerical inversion.
-
-    Attributes
-    ----------
-    digits : float
-        z^k is 10^-digits on the circle.
-    points : int
-        Points on the circle for each server; π_n is aliased with π at n plus that many.
-    negligible : float
-        The value of 1 - z below which z counts as 1.
-    most_steps : int
-        The most iterations of σ.
-    block : int
-        Neighbouring thresholds that are computed together, so that divisors stay in range.
-    most_numbers : int
-        The most numbers along z, σ(z), ... in memory at a time.
-    """
-
-    digits: float = 3.0
-    points: int = 6
-    negligible: float = 1e-17
-    most_steps: int = 20_000
-    block: int = 32
-    most_numbers: int = 2**22
-
-
-DEFAULTS = TransformParams()
+DIGITS = 3.0
+"""z^k is 10^-DIGITS on the circle."""
+POINTS = 6
+"""Points on the circle for each server; π_n is aliased with π at n plus that many."""
+NEGLIGIBLE = 1e-17
+"""The value of 1 - z below which z counts as 1."""
+MOST_STEPS = 20_000
+"""The most iterations of σ."""
+BLOCK = 32
+"""Neighbouring thresholds that are computed together, so that divisors stay in range."""
+MOST_NUMBERS = 2**22
+"""The most numbers along z, σ(z), ... in memory at a time."""
 
 
 @lru_cache(maxsize=8)
@@ -85,17 +67,17 @@ def response_curve(system: System) -> tuple[Floats, Floats]:
 def _cycle_start_laws(system: System) -> Floats:
     """Return π_0..π_{k-1} for each threshold, shape (thresholds, k)."""
     k = system.k
-    count = max(DEFAULTS.points * k, 48) | 1
-    radius = 10.0 ** (-DEFAULTS.digits / k)
+    count = max(POINTS * k, 48) | 1
+    radius = 10.0 ** (-DIGITS / k)
     half = np.arange(count // 2 + 1)  # the other points are their conjugates
     gaps = _iterated_roots(system, 1.0 - radius * np.exp(2j * np.pi * half / count))
     levels = np.arange(k)
     turn = np.exp(-2j * np.pi * np.outer(levels, half) / count)
     twice = np.where(half == 0, 1.0, 2.0)  # count is odd, so only the first point is real
     average = turn * twice / count * radius ** -levels[:, None].astype(float)
-    blocks = [slice(l, min(l + DEFAULTS.block, k)) for l in range(0, k, DEFAULTS.block)]
+    blocks = [slice(l, min(l + BLOCK, k)) for l in range(0, k, BLOCK)]
     matrices, rights = np.zeros((k, k, k)), np.zeros((k, k))
-    points = max(1, min(64, DEFAULTS.most_numbers // (len(gaps) * k)))
+    points = max(1, min(64, MOST_NUMBERS // (len(gaps) * k)))
     for first in range(0, len(half), points):
         some = slice(first, first + points)
         phases, following = _phase_transforms(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
@@ -117,7 +99,7 @@ def _iterated_roots(system: System, gap: Complex) -> Complex:
     """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., until they are negligible."""
     k, l1, lk, m1, mk = system
     gaps = [gap]
-    while len(gaps) <= DEFAULTS.most_steps and np.abs(gaps[-1]).max() >= DEFAULTS.negligible:
+    while len(gaps) <= MOST_STEPS and np.abs(gaps[-1]).max() >= NEGLIGIBLE:
         gaps.append(_busy_period(l1, k * m1, lk * _busy_period(lk, mk, l1 * gaps[-1])))
     return np.array(gaps)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.formulations.msfq.process import one_or_all
+from schedopt.formulations.msfq.threshold import one_or_all
 from schedopt.instances.files import read
 from schedopt.instances.msfq import Instance, JobClass, Simulated
 from schedopt.instances.msfq.generators import GENERATORS

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.msfq.process import System
+from schedopt.formulations.msfq.threshold import System
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.validation.reproduce.cycle_kernels import simulate_cycles, simulate_exceptional_first

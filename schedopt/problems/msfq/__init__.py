@@ -100,7 +100,8 @@ class MsfqProblem(Problem["Instance"]):
             own.setdefault("method", "area")
         # The best of all thresholds bounds each of them, but other policies may be better.
         exact = own.get("method", "exact") == "exact"
-        return ReferenceQuestion(instance, options=own, bounding=policy.name == "msfq" and exact)
+        bounding = exact and policy.name == "msfq" and options.get("variant") != "lazy"
+        return ReferenceQuestion(instance, options=own, bounding=bounding)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Return True unless only one of the two knows the sizes of jobs."""

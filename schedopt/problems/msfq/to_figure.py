@@ -66,7 +66,7 @@ def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
         curve = np.array([np.nan if v is None else v for v in solution.curve])
         lowest, highest = min(lowest, np.nanmin(curve)), max(highest, np.nanmax(curve))
         l, marker = solution.threshold, "." if curve.size < 80 else ""
-        how = f"{label(name)} ({solution.method}, {solution.variant}), best: l = {l}"
+        how = f"{label(name)} ({solution.method}), best: l = {l}"
         axes.plot(np.arange(curve.size), curve, color=colour, marker=marker, label=how)
         axes.plot([l], [curve[l]], "o", color=RED)
     if highest > 4 * lowest:

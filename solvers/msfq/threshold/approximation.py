@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.process import Curve, Floats, System
+from schedopt.formulations.msfq.threshold import Curve, Floats, System
 
 
 def paper(system: System) -> Curve:

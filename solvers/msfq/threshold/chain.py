@@ -5,23 +5,13 @@ room grows until next to none are. The chain uses only the definition of the pol
 independent check of `exact`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.msfq.process import Floats, System
-from schedopt.solvers.msfq.searching import run_search
-from schedopt.solvers.msfq.threshold.exact import Enumeration
-
-if TYPE_CHECKING:
-    from schedopt.formulations.msfq import Threshold
-    from schedopt.solvers.engine import EngineTask
-    from schedopt.solvers.result import Result
-
+from schedopt.formulations.msfq.threshold import Floats, System
 
 FIRST_ROOM = 24
 """The largest number of jobs of each class in the first chain."""
@@ -29,19 +19,6 @@ LOST = 1e-12
 """The largest fraction of time in which a class may have no room."""
 OPEN, LARGE, DRAIN = range(3)
 """Modes: small jobs start on idle servers, a large job runs, or a drain of small jobs runs."""
-
-
-def solve(model: Threshold, task: EngineTask) -> Result:
-    """Evaluate every threshold by its Markov chain, and return the best."""
-    return run_search(model, Enumeration(model, curve(model)), task.limits)
-
-
-def curve(model: Threshold) -> Iterator[int]:
-    """Evaluate the thresholds in order, and yield each."""
-    table, system = model.model, model.system
-    for l in range(system.k):
-        table.small[l], table.large[l] = response_times(system, l, lazy=model.variant == "lazy")
-        yield l
 
 
 class ChainState(NamedTuple):
@@ -53,14 +30,11 @@ class ChainState(NamedTuple):
     batch: int = 0
 
 
-def response_times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
-    """Return the mean response times of small and of large jobs at a threshold of a stable system.
-
-    With `lazy` a drain begins only when a large job waits.
-    """
+def response_times(system: System, l: int) -> tuple[float, float]:
+    """Return both classes' mean response times at a threshold of a stable system."""
     room = [max(FIRST_ROOM, system.k), FIRST_ROOM]
     while True:
-        states, law = stationary_distribution(Chain(system, l, lazy, room))
+        states, law = stationary_distribution(Chain(system, l, room))
         jobs = np.array([(state.small, state.large) for state in states])
         lost = [float(law[jobs[:, i] == room[i]].sum()) for i in (0, 1)]
         if max(lost) <= LOST:
@@ -79,7 +53,6 @@ class Chain(NamedTuple):
 
     system: System
     l: int
-    lazy: bool
     room: list[int]
 
     def moves(self, state: ChainState) -> Iterator[tuple[float, ChainState]]:
@@ -104,7 +77,7 @@ class Chain(NamedTuple):
         """Return the state that follows when no job is in service."""
         if large:
             return ChainState(LARGE, small, large)
-        if small <= self.l and not self.lazy and small:
+        if 0 < small <= self.l:
             return ChainState(DRAIN, 0, 0, small)
         return ChainState(OPEN, small, 0)
 
@@ -112,7 +85,7 @@ class Chain(NamedTuple):
         """Return the state that follows an event after which no large job is in service."""
         if not small:
             return self._after_service(0, large)
-        if small <= self.l and (large or not self.lazy):
+        if small <= self.l:
             return ChainState(DRAIN, 0, large, small)
         return ChainState(OPEN, small, large)
 

@@ -33,85 +33,68 @@ import base64
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq import OptimalPolicy
-from schedopt.formulations.msfq.process import Floats, Process, System
+from schedopt.formulations.msfq.optimal import Process
+from schedopt.formulations.msfq.threshold import Floats, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, OptimalTable
+from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
-from schedopt.solvers.msfq.threshold.exact import exact
-
-if TYPE_CHECKING:
-    from schedopt.solvers.engine import EngineTask
-    from schedopt.solvers.result import Result
+from schedopt.solvers.result import Result
 
 ROUNDING = 64 * 2.0**-53
 """Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
+GROWTH = 1.5
+"""The factor by which a side grows from one box to the next."""
+RELEVANT = 0.1
+"""A side grows if arrivals beyond it cost at least this fraction of those beyond the other."""
+MOST_STEPS = 60
+"""The largest number of improvements of the policy on a box."""
+CONVERGED, TIE = 1e-9, 1e-13
+"""Relative: policy iteration ends if no state's cost is farther below the mean, and a decision is
+replaced if another is better by more."""
+TRUSTED = 0.65
+"""The fraction of a box's levels whose decisions hardly depend on where the box ends."""
+SLACK = 1e-3
+"""The relative distance of the second differences from their limits."""
+ROUGH = 1e-6
+"""A box is too small if its bound is below its cost by more than this fraction."""
+DEARER = 3.0
+"""The cost of an arrival beyond the box, as a multiple of the price at its edge: increments grow
+beyond the box."""
+TRUNCATED = 1e-5
+"""The largest fraction of a policy's cost that arrivals beyond the box may cause, by estimate."""
+
 Decisions = NDArray[np.int8]
 """The decision while j large jobs wait, c small jobs run and i small jobs wait, by j, c and i: 0
 start nothing, 1 start a small job and decide again, 2 start a large job. Beyond the array the
 decision is that at its edge."""
-Pair = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class SearchParams:
-    """Parameters of the search for an optimal policy.
+class PolicyIterationEngine(Engine["OptimalPolicy"]):
+    """Policy iteration on ever larger boxes of states."""
 
-    Attributes
-    ----------
-    growth : float
-        The factor by which a side grows from one box to the next.
-    relevant : float
-        A side grows if arrivals beyond it cost at least this fraction of those beyond the other.
-    most_steps : int
-        The largest number of improvements of the policy on a box.
-    free_steps : int
-        The number of improvements after which no price rises.
-    converged : float
-        Policy iteration ends if no state's cost is below the mean by more than this fraction of it.
-    tie : float
-        The relative difference of values up to which a decision is not replaced.
-    trusted : float
-        The fraction of a box's levels whose decisions hardly depend on where the box ends.
-    slack : float
-        The relative distance of the second differences from their limits.
-    rough : float
-        A box is too small if its bound is below its cost by more than this fraction.
-    dearer : float
-        The cost of an arrival beyond the box, as a multiple of the price at its edge. It is above 1
-        because increments grow beyond the box.
-    truncated : float
-        The largest fraction of a policy's cost that arrivals beyond the box may cause, by estimate.
-    """
+    name = "queues"
+    description = "any one-or-all system"
+    proves = "a lower bound on every policy, without a limit on the number of jobs"
+    certificate = "relative-values"
+    needs = "scipy"
 
-    growth: float = 1.5
-    relevant: float = 0.1
-    most_steps: int = 60
-    free_steps: int = 6
-    converged: float = 1e-9
-    tie: float = 1e-13
-    trusted: float = 0.65
-    slack: float = 1e-3
-    rough: float = 1e-6
-    dearer: float = 3.0
-    truncated: float = 1e-5
+    def solve(self, model: OptimalPolicy, task: EngineTask) -> Result:
+        """Find the optimal policy; the model keeps the bound's certificate."""
+        search = PolicySearch(model)
+        result = run_search(model, search, task.limits)
+        model.certificate = search.certificate
+        return result
 
 
-DEFAULTS = SearchParams()
-
-
-def solve(model: OptimalPolicy, task: EngineTask) -> Result:
-    """Find the optimal policy on ever larger boxes; the model keeps the bound's certificate."""
-    search = PolicySearch(model)
-    result = run_search(model, search, task.limits)
-    model.certificate = search.certificate
-    return result
+ENGINES = (PolicyIterationEngine(),)
 
 
 @dataclass
@@ -167,46 +150,41 @@ class PolicySearch(QueueSearch):
         of_large = best.cost - costs.small_cost * costs.system.l1 * best.small_time
         return as_table(
             self._formulation,
-            best.decisions,
-            best.small_time,
+            best,
             float(of_large / (costs.large_cost * costs.system.lk)),
             span=max(best.cost - best.truncation - self._bound, 0.0),
-            truncation=best.truncation,
         )
 
     def _states(self) -> int:
-        """Return the number of states of the box."""
         return (self._formulation.system.k + 2) * (self._side + 1) * (self._top + 1)
 
     def _work(self) -> Iterator[None]:
         process, options = self._process, self._formulation.options
-        threshold = best = self.incumbent = _best_threshold(process)
-        decisions = best.decisions
-        yield
+        decisions = likely_policy(process)
         while self._states() <= options["most"]:
             box = Box(process, self._side, self._top)
             rule = box.fit(decisions)
-            for step in range(DEFAULTS.most_steps):
-                box.evaluate(rule, only_lower=step >= DEFAULTS.free_steps)
+            for _ in range(MOST_STEPS):
+                box.evaluate(rule)
                 yield
                 if not box.improve(rule):
                     break
             bound = box.lower_bound()
             grows = np.array([True, False])
             # Otherwise the box is too narrow.
-            if bound >= (1.0 - DEFAULTS.rough) * max(box.gain, self._bound):
+            if bound >= (1.0 - ROUGH) * max(box.gain, self._bound):
                 found = box.runnable(rule)
                 decisions = found.decisions
-                near = found.truncation <= DEFAULTS.truncated * found.cost
-                if near and found.cost < threshold.cost:  # a later estimate replaces an earlier one
-                    best = self.incumbent = found
-                grows = np.abs(box.lost) >= DEFAULTS.relevant * np.abs(box.lost).max()
+                if found.truncation <= TRUNCATED * found.cost:
+                    self.incumbent = found  # a later estimate replaces an earlier one
+                grows = np.abs(box.lost) >= RELEVANT * np.abs(box.lost).max()
             self._keep_bound(box, bound)
-            if best.cost - self._bound <= options["tolerance"] * best.cost:
+            best = self.incumbent
+            if best and best.cost - self._bound <= options["tolerance"] * best.cost:
                 return
             yield
-            self._side = int(self._side * DEFAULTS.growth ** grows[0])
-            self._top = int(self._top * DEFAULTS.growth ** grows[1])
+            self._side = int(self._side * GROWTH ** grows[0])
+            self._top = int(self._top * GROWTH ** grows[1])
 
     def _keep_bound(self, box: Box, bound: float) -> None:
         """Keep the bound of a box, and the relative values that prove it, if it is better."""
@@ -255,24 +233,18 @@ class Box:
         rule[:, :, self.side :] = 1
         return rule
 
-    def evaluate(self, rule: Decisions, *, only_lower: bool = False) -> None:
-        """Compute the relative values of a policy, and prices that equal their increments.
-
-        With `only_lower` no price rises, so that policy iteration does not cycle.
-        """
+    def evaluate(self, rule: Decisions) -> None:
+        """Compute the relative values of a policy, and prices that equal their increments."""
         equations = PolicyEquations(rule, self.process.system)
         w, _, e = self.bends
         units, zero = np.array([w, e]), 0.0 * self.values  # prices are multiples of these
         free = self._residuals(zero, (0.0, 0.0), rule)
-        (gain, change), *effects = (
-            equations.solve(source)
-            for source in (
-                self._residuals(self.values, (0.0, 0.0), rule),
-                self._residuals(zero, (w, 0.0), rule) - free,
-                self._residuals(zero, (0.0, e), rule) - free,
-            )
+        sources = (
+            free,
+            self._residuals(zero, (w, 0.0), rule) - free,
+            self._residuals(zero, (0.0, e), rule) - free,
         )
-        plain = self.values + change
+        (gain, plain), *effects = (equations.solve(source) for source in sources)
         gains, values = zip(*effects, strict=True)
         at = self._least_increments(plain + np.tensordot(self.prices / units, values, 1), rule)
         ahead = np.array([self._increments(each, at) for each in values]).T
@@ -281,14 +253,12 @@ class Box:
             multiples = np.linalg.solve(np.diag(units) - ahead, rises)
         except np.linalg.LinAlgError:
             multiples = np.full(2, np.nan)
-        if only_lower:
-            multiples = np.minimum(multiples, self.prices / units)
         self.prices = units * multiples
         self.values = plain + np.tensordot(multiples, values, 1)
         self.gain = gain + float(multiples @ gains)
         self.lost = multiples * gains
 
-    def _least_increments(self, values: Floats, rule: Decisions) -> Pair:
+    def _least_increments(self, values: Floats, rule: Decisions) -> tuple[int, int]:
         """Return j at the side, and i at the top, where the increments allow the lowest price."""
         k, both = self.process.system.k, self.bends[1]
         side = values[:, k, -1] - values[:, k, -2] - both * np.arange(self.top + 1)
@@ -297,12 +267,12 @@ class Box:
         starts[0] = True
         return int(side.argmin()), int(np.where(starts, top, np.inf).argmin())
 
-    def _increments(self, values: Floats, at: Pair) -> Floats:
+    def _increments(self, values: Floats, at: tuple[int, int]) -> Floats:
         """Return the increments of values at the side and at the top."""
         side = values[at[0], -2, -1] - values[at[0], -2, -2]
         return np.array([side, values[-1, -1, at[1]] - values[-2, -1, at[1]]])
 
-    def _increments_of_tail(self, at: Pair) -> Floats:
+    def _increments_of_tail(self, at: tuple[int, int]) -> Floats:
         """Return the parts of the increments beyond the box that are not prices."""
         w, both, _ = self.bends
         return np.array([w * self.process.system.k + both * at[0], both * at[1]])
@@ -318,10 +288,10 @@ class Box:
         options[2, 1:, 0] = every[:-1, k + 1]
         options[0, 1:, 0, 0] = options[0, :, 0, self.side] = np.inf
         now = np.take_along_axis(options, rule[None].astype(np.intp), axis=0)[0]
-        better = options.min(axis=0) < now - DEFAULTS.tie * (1.0 + np.abs(now))
+        better = options.min(axis=0) < now - TIE * (1.0 + np.abs(now))
         rule[better] = options.argmin(axis=0)[better]
         least = float(self._residuals(self.values, self.prices).min())
-        return bool(better.any()) and self.gain - least > DEFAULTS.converged * self.gain
+        return bool(better.any()) and self.gain - least > CONVERGED * self.gain
 
     def lower_bound(self) -> float:
         """Return a lower bound on the long-run cost of every policy, less the rounding error.
@@ -339,14 +309,14 @@ class Box:
         Levels above the last trusted level use its decisions. Arrivals beyond the box are lost at
         the cost of the prices, which lengthens the response times of both classes by one factor.
         """
-        last = max(1, int(DEFAULTS.trusted * self.top))
+        last = max(1, int(TRUSTED * self.top))
         decisions = self.fit(rule[: last + 1, :, : self.side + 1])
         equations = PolicyEquations(decisions, self.process.system)
         k, l1, *_ = self.process.system
         small, large = count_jobs(k, self.values.shape)
         numbers = [equations.solve(counts)[0] for counts in (small, large)]
         costs = np.array([self.process.small_cost, self.process.large_cost])
-        prices = DEFAULTS.dearer * (self.prices + np.array(self.bends)[[0, 2]])
+        prices = DEARER * (self.prices + np.array(self.bends)[[0, 2]])
         beyond = self._residuals(0.0 * self.values, prices, decisions)
         beyond -= costs[0] * small + costs[1] * large
         truncation = equations.solve(beyond)[0]
@@ -390,7 +360,7 @@ def second_differences(process: Process) -> tuple[float, float, float]:
     spare = mk * k * m1 - mk * l1 - lk * k * m1
     both = min(large * mk, small * k * m1) / spare
     e, w = (large + l1 * both) / (mk - lk), (small + lk * both) / (k * m1 - l1)
-    less = 1.0 - DEFAULTS.slack
+    less = 1.0 - SLACK
     return less * w, less * both, less * e
 
 
@@ -423,7 +393,7 @@ def change_rates(process: Process, values: Floats, best: Floats) -> tuple[Floats
     For a solution of the equations this is the long-run cost in every state. The values reach one
     level and one column further than the results.
     """
-    l1, lk, m1, mk = process.system.rates
+    l1, lk, m1, mk = process.system[1:]
     here, k = values[:-1, :, :-1], process.system.k
     small_jobs, large_jobs = count_jobs(k, here.shape)
     out = process.small_cost * small_jobs + process.large_cost * large_jobs
@@ -452,18 +422,17 @@ class PolicyEquations:
         here = np.arange(levels * (k + 2) * width).reshape(self.shape)
         padded = np.pad(here, ((0, 1), (0, 0), (0, 1)), mode="edge")
         settled = value_after(padded, rule)
-        l1, lk, m1, mk = system.rates
+        l1, lk, m1, mk = system[1:]
         served = np.append(np.arange(k + 1.0) * m1, mk)[:, None]
         after = settled[:-1, :, 1:], settled[1:, :, :-1], settled[:-1, [0, *range(k), 0], :-1]
         self._flows = [
             (np.broadcast_to(rate, self.shape).ravel(), states.ravel())
-            for rate, states in zip((np.array(l1), np.array(lk), served), after, strict=True)
+            for rate, states in zip((l1, lk, served), after, strict=True)
         ]
         self._rates = np.broadcast_to(l1 + lk + served, self.shape).ravel()
         self._stops = stops = np.unique(settled)  # the states that decisions lead to
-        self._zero = int(np.searchsorted(stops, here[0, -1, -1]))
-        count = len(stops)
-        numbered = np.full(self._rates.size, -1)
+        self._zero, count = int(np.searchsorted(stops, here[0, -1, -1])), len(stops)
+        numbered = np.full(here.size, -1)
         numbered[stops] = np.arange(count)
         rows = np.tile(np.arange(count), 4)
         columns = [np.arange(count), *(numbered[after[stops]] for _, after in self._flows)]
@@ -484,55 +453,45 @@ class PolicyEquations:
         They are not finite if there is no solution. The value is 0 in the state in which a large
         job is in service and no large job waits, at the last column.
         """
-        right = source.ravel()
         if self._factors is None:
             return np.nan, np.full(self.shape, np.nan)
-        found = self._factors.solve(right[self._stops])
+        found = self._factors.solve(source.ravel()[self._stops])
         gain = float(found[self._zero]) * self._unit
         found[self._zero] = 0.0
-        values = np.zeros(right.size)
+        values = np.zeros(source.size)
         values[self._stops] = found
-        out = right - gain
+        out = source.ravel() - gain
         for rate, after in self._flows:
             out = out + rate * values[after]
         return gain, (out / self._rates).reshape(self.shape)
 
 
-def _best_threshold(process: Process) -> Incumbent:
-    """Return lazy MSFQ as a policy, at the threshold up to k - 2 that is best by an approximation.
+def likely_policy(process: Process) -> Decisions:
+    """Return MSFQ at the threshold up to k - 2 that is best by an approximation.
 
-    At the threshold k - 1 its decisions depend on more than the numbers of jobs.
+    It drains when a large job waits. At the threshold k - 1 its decisions depend on more than the
+    numbers of jobs.
     """
     system = process.system
     curve = approximation.area(system)
     likely = process.small_cost * system.l1 * curve.small
     likely += process.large_cost * system.lk * curve.large
     l = int(np.argmin(likely[: system.k - 1]))
-    small, large = exact(system, l, "lazy")
-    cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
     decisions = np.ones((2, system.k, 2), np.int8)
     decisions[:, :, 0] = 0
     decisions[1, 1 : l + 1] = 0
     decisions[1, 0] = 2
-    return Incumbent(decisions, cost, small)
+    return decisions
 
 
-def as_table(
-    model: OptimalPolicy,
-    decisions: Decisions,
-    small: float,
-    large: float,
-    *,
-    span: float = 0.0,
-    truncation: float = 0.0,
-) -> OptimalTable:
-    """Return a policy, shape (J + 1, k, I + 1), and its mean response times as a solution record.
+def as_table(model: OptimalPolicy, found: Incumbent, large: float, *, span: float) -> OptimalTable:
+    """Return a policy and its mean response times as a solution record.
 
-    `span` and `truncation` are the parts of the gap. Last rows and columns that repeat the ones
-    before them are omitted.
+    ``span`` is the part of the gap that is not truncation. Last rows and columns that repeat the
+    ones before them are omitted.
     """
-    system = model.system
-    times = {1: small, system.k: large}
+    system, decisions = model.system, found.decisions
+    times = {1: found.small_time, system.k: large}
     while len(decisions) > 2 and (decisions[-1] == decisions[-2]).all():
         decisions = decisions[:-1]
     while decisions.shape[2] > 2 and (decisions[:, :, -1] == decisions[:, :, -2]).all():
@@ -542,8 +501,8 @@ def as_table(
         for c, alphabet in enumerate([".SL", *["-S"] * (system.k - 1)])
     ]
     return OptimalTable(
-        mean_response_time=float(system.mean(small, large)),
-        weighted_response_time=float(system.weighted(small, large)),
+        mean_response_time=float(system.mean(found.small_time, large)),
+        weighted_response_time=float(system.weighted(found.small_time, large)),
         classes=tuple(
             ClassTime(need=job.need, mean_response_time=times[job.need])
             for job in model.instance.classes
@@ -553,5 +512,5 @@ def as_table(
         at_empty=letters[0],
         admit=tuple(letters[1:]),
         span=span,
-        truncation=truncation,
+        truncation=found.truncation,
     )
