@@ -427,7 +427,7 @@ class PolicyEquations:
         after = settled[:-1, :, 1:], settled[1:, :, :-1], settled[:-1, [0, *range(k), 0], :-1]
         self._flows = [
             (np.broadcast_to(rate, self.shape).ravel(), states.ravel())
-            for rate, states in zip((l1, lk, served), after, strict=True)
+            for rate, states in zip((np.array(l1), np.array(lk), served), after, strict=True)
         ]
         self._rates = np.broadcast_to(l1 + lk + served, self.shape).ravel()
         self._stops = stops = np.unique(settled)  # the states that decisions lead to
