@@ -1,7 +1,7 @@
 """Policies of msfq: admission rules for queues, and disciplines for logs."""
 
 from schedopt.policies import registry
-from schedopt.policies.msfq import quickswap, rules
+from schedopt.policies.msfq import rules
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Job, Rule, Running, State
 
@@ -13,7 +13,6 @@ __all__ = [
     "Running",
     "State",
     "admission_rule",
-    "quickswap",
     "rules",
 ]
 

@@ -13,9 +13,9 @@ from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import kernel, specialized
 from schedopt.solvers.kernels import pop, push
 
-ARRIVED, IN_SYSTEM, MOST, FREE, RUNNING, PHASE, FAULT = range(7)
-"""Places in ``whole``: arrivals so far, jobs in the system, the most of them, idle servers, running
-jobs, the phase of MSFQ, and a class that the rule was not allowed to start (-1: none)."""
+ARRIVED, IN_SYSTEM, FREE, RUNNING, PHASE, FAULT = range(6)
+"""Places in ``whole``: arrivals so far, jobs in the system, idle servers, running jobs,
+the phase of MSFQ, and a class that the rule was not allowed to start (-1: none)."""
 NOW, NEXT_TURN, BEGAN = range(3)
 """Places in ``real``: the time, the next change of a random clock, the end of the warm-up."""
 
@@ -68,16 +68,15 @@ def advance(
     jobs: Jobs,
     state: FlatState,
     sim: Simulator,
-    to_the_end: bool,
-    together: bool,
+    replays: bool,
     has_phases: bool,
 ) -> None:
-    """Simulate until the last job has arrived, or ``to_the_end``, until no job can start.
+    """Simulate until the last job has arrived; in a replay, until no job can start.
 
-    The rule is called after each event or, with ``together``, after all events at the same time.
+    The rule is called after each event, and in a replay after all events at the same time.
     """
     whole, real, last = sim.whole, sim.real, jobs.times.size
-    while whole[ARRIVED] < last or (to_the_end and whole[IN_SYSTEM]):
+    while whole[ARRIVED] < last or (replays and whole[IN_SYSTEM]):
         arrival = jobs.times[whole[ARRIVED]] if whole[ARRIVED] < last else np.inf
         end = sim.ends[0] if whole[RUNNING] else np.inf
         now = min(arrival, end)
@@ -97,7 +96,7 @@ def advance(
         else:
             arrive(jobs, state, sim)
         real[NOW] = now
-        if together:
+        if replays:
             coming = jobs.times[whole[ARRIVED]] if whole[ARRIVED] < last else np.inf
             if coming == now or (whole[RUNNING] and sim.ends[0] == now):
                 continue
@@ -124,7 +123,6 @@ def arrive(jobs: Jobs, state: FlatState, sim: Simulator) -> None:
     state.waiting[c] += 1
     sim.whole[ARRIVED] += 1
     sim.whole[IN_SYSTEM] += 1
-    sim.whole[MOST] = max(sim.whole[MOST], sim.whole[IN_SYSTEM])
 
 
 def begin(c: int, jobs: Jobs, state: FlatState, sim: Simulator) -> None:

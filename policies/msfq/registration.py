@@ -1,7 +1,6 @@
 """The decorator that registers an admission rule as a policy."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,48 +13,19 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
-from schedopt.policies.msfq.rule import Choice, FlatRule, Rule, RuleFactory, State
+from schedopt.policies.msfq.rule import FlatRule, Rule, RuleFactory
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_settled, require_stable
-from schedopt.policies.msfq.summary import Counters, Trace, summarize
+from schedopt.policies.msfq.summary import SLOWDOWN_BOUND, Counters, Trace, measure, summarize
 from schedopt.policies.registry import NotApplicableError, Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
-
-@dataclass(frozen=True)
-class Arrivals:
-    """Numbers of arrivals in a simulation.
-
-    Attributes
-    ----------
-    fewest, most : int
-        The limits of the option ``arrivals``.
-    plain, compiled : int
-        The defaults for rules in plain Python and for compiled rules.
-    most_plain : int
-        The most arrivals without numba; Python takes some minutes for these.
-    """
-
-    fewest: int = 1000
-    most: int = 10**11
-    plain: int = 50_000
-    compiled: int = 1_000_000 if COMPILES else 50_000
-    most_plain: int = 1_000_000
-
-
-ARRIVALS = Arrivals()
-
-
-class _FunctionRule(Rule):
-    """A rule from a function of the state."""
-
-    def __init__(self, function: Callable[[State], Choice]) -> None:
-        self._function = function
-
-    def __call__(self, state: State) -> Choice:
-        return self._function(state)
-
+FEWEST, MOST = 1000, 10**11
+"""The limits of the option ``arrivals``."""
+PLAIN, COMPILED = 50_000, 1_000_000 if COMPILES else 50_000
+"""Its defaults for rules in plain Python and for compiled rules."""
+MOST_PLAIN = 1_000_000
+"""The most arrivals without numba; Python takes some minutes for these."""
 
 _RULES: dict[str, tuple[Callable[..., Rule], bool]] = {}
 """By name, what makes a rule from an instance and the options, and whether it is flat."""
@@ -100,11 +70,11 @@ def admission_rule(
     def decorate(rule: R) -> R:
         is_flat = issubclass(rule, FlatRule) if isinstance(rule, type) else flat
         if isinstance(rule, type):
-            make: Callable[..., Rule] = rule
+            make: Callable[..., Any] = rule
         elif flat:
             make = lambda queue: FlatRule(queue, rule)  # noqa: E731
         else:
-            make = lambda queue: _FunctionRule(rule)  # noqa: E731
+            make = lambda queue: rule  # noqa: E731
         register(
             Policy(
                 name=name,
@@ -127,9 +97,9 @@ def _common_options(flat: bool) -> dict[str, Option]:
     """Return the options of every simulated policy."""
     options = {
         "arrivals": Option(
-            ARRIVALS.compiled if flat else ARRIVALS.plain,
+            COMPILED if flat else PLAIN,
             "a whole number from 1000 to 10^11",
-            lambda v: is_count(v) and ARRIVALS.fewest <= v <= ARRIVALS.most,
+            lambda v: is_count(v) and FEWEST <= v <= MOST,
         ),
         **registration.OPTIONS,
     }
@@ -184,17 +154,16 @@ def _run(
         )
     chosen, known = plan(queue, name, **own), estimates == "exact"
     if arrivals is None:
-        arrivals = ARRIVALS.compiled if chosen.compiled else ARRIVALS.plain
+        arrivals = COMPILED if chosen.compiled else PLAIN
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), parameter="seed")
-    if not COMPILES and arrivals > ARRIVALS.most_plain:
-        raise missing(
-            "numba", f"option arrivals={arrivals:,} (at most {ARRIVALS.most_plain:,} in Python)"
-        )
+    if not COMPILES and arrivals > MOST_PLAIN:
+        raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     region = require_stable(queue, name)
     measured = simulate(queue, chosen, arrivals=arrivals, seed=seed, estimates=known)
     require_settled(queue, name, measured, proven=region.exact)
-    note, threshold = _remarks(queue, chosen, measured, arrivals), chosen.make().threshold
+    note = _remarks(queue, chosen, measured, arrivals)
+    threshold = getattr(chosen.make(), "threshold", None)
     return summarize(queue, measured, arrivals, threshold=threshold, load=region.load, note=note)
 
 
@@ -266,8 +235,6 @@ def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = Fals
         plan,
         arrivals=len(jobs),
         trace=trace,
-        each=True,
-        together=True,
         estimates=estimates,
     ).starts
     if waiting := int(np.isnan(starts).sum()):

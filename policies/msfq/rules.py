@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, slots
+from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, by_need, slots
 from schedopt.policies.registry import NotApplicableError
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
@@ -126,7 +126,6 @@ def by_the_clock(state: FlatState, free: int) -> int:
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
     summary="a random cycle of schedules, independent of the queues",
     suits="alone",
-    cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
 class Nmsr(FlatRule):
     """Nonpreemptive Markovian service rates: a random cycle of schedules.
@@ -135,19 +134,18 @@ class Nmsr(FlatRule):
 
     The paper gives neither schedules nor weights nor rates. Here each class has one schedule, with
     as many of its jobs as fit. It lasts in proportion to the server time that the class requires,
-    λ_i/(floor(k/i)·μ_i). ``cycle_rate`` is c: a cycle takes 1/c on average. By default switching,
-    which idles servers until the last of floor(k/i) jobs ends, takes half of the spare time.
+    λ_i/(floor(k/i)·μ_i). Switching, which idles servers until the last of floor(k/i) jobs ends,
+    takes half of the spare time.
     """
 
-    def __init__(self, queue: Instance, cycle_rate: float | None = None) -> None:
+    def __init__(self, queue: Instance) -> None:
         super().__init__(queue, by_the_clock, (0,))
         each = list(zip(queue.classes, slots(queue), strict=True))
         asked = [job.arrival_rate / (job.service_rate * most) for job, most in each]
-        if cycle_rate is None:
-            lost = fsum(
-                float(np.sum(1.0 / np.arange(1, most + 1))) / job.service_rate for job, most in each
-            )
-            cycle_rate = max(1e-9, 1.0 - fsum(asked)) / (2.0 * lost)
+        lost = fsum(
+            float(np.sum(1.0 / np.arange(1, most + 1))) / job.service_rate for job, most in each
+        )
+        cycle_rate = max(1e-9, 1.0 - fsum(asked)) / (2.0 * lost)
         self.holding = tuple(one / fsum(asked) / cycle_rate for one in asked)
 
 
@@ -225,10 +223,8 @@ class Msfq(FlatRule):
     def __init__(
         self, queue: Instance, threshold: int | None = None, variant: str = "literal"
     ) -> None:
-        self.small, self.large = pair(queue, "msfq")
-        self.threshold = self.most = threshold_in(queue, threshold)
-        self.lazy = variant == "lazy"
-        memory = (self.small, self.large, 0, 0, self.most, int(self.lazy))
+        self.threshold = threshold_in(queue, threshold)
+        memory = (*pair(queue, "msfq"), 0, 0, self.threshold, int(variant == "lazy"))
         super().__init__(queue, msfq, memory)
 
 
@@ -281,3 +277,121 @@ class TwoThreshold(FlatRule):
         self.threshold = threshold_in(queue, l)
         bounds = (inf if b0 is None else b0, b1, inf if b2 is None else b2)
         super().__init__(queue, two_threshold, (small, large, self.threshold), bounds)
+
+
+HANDOVERS = ("drain", "overlap", "authors")
+"""Numbered in this order in the memory."""
+DRAIN, AUTHORS = 0, 2
+
+
+def static_quickswap(state: FlatState, free: int) -> int:
+    """Return the class that starts next under `StaticQuickswap`.
+
+    The memory: turn, draining (with handover authors: whether this event was handled), handover;
+    then, by class, the limits, the cycle, and the waiting jobs after the last event.
+    """
+    memory, waiting, running = state.memory, state.waiting, state.running
+    count = len(state.needs)
+    if memory[2] == AUTHORS:
+        return _next_of_two_classes(state, free)
+    while True:
+        c = memory[3 + count + memory[0]]
+        if not memory[1]:
+            if waiting[c] and running[c] < state.slots[c]:
+                return c if state.needs[c] <= free else NONE
+            if waiting[c] or running[c] > memory[3 + c]:
+                return NONE
+            memory[1] = 1
+        if running[c] and memory[2] == DRAIN:
+            return NONE
+        if not _pass_turn(state):
+            return NONE
+        memory[1] = 0
+
+
+def _next_of_two_classes(state: FlatState, free: int) -> int:
+    """Return the class that starts next if at most two classes may run at the same time."""
+    memory, waiting = state.memory, state.waiting
+    count = len(state.needs)
+    remaining = 3 + 2 * count
+    if not memory[1]:  # the first call after an event
+        memory[1] = 1
+        anyone = another = False
+        for c in range(count):
+            if waiting[c] > memory[remaining + c]:
+                anyone = True
+                another = another or c != memory[3 + count + memory[0]]
+        if another and _may_pass(state):
+            _pass_turn(state)
+        if anyone and not waiting[memory[3 + count + memory[0]]]:
+            _pass_turn(state)
+    c = memory[3 + count + memory[0]]
+    if waiting[c] and state.needs[c] <= free:
+        return c
+    if _may_pass(state):
+        _pass_turn(state)
+    memory[1] = 0
+    for i in range(count):
+        memory[remaining + i] = waiting[i]
+    return NONE
+
+
+def _may_pass(state: FlatState) -> bool:
+    """Return True if no other class runs and at most l_i jobs of the class in turn."""
+    turn = state.memory[3 + len(state.needs) + state.memory[0]]
+    for c in range(len(state.needs)):
+        if c != turn and state.running[c]:
+            return False
+    return bool(state.running[turn] <= state.memory[3 + turn])
+
+
+def _pass_turn(state: FlatState) -> bool:
+    """Pass the turn to the next class with a waiting job; return False if there is none."""
+    count = len(state.needs)
+    for step in range(1, count + 1):
+        turn = (state.memory[0] + step) % count
+        if state.waiting[state.memory[3 + count + turn]]:
+            state.memory[0] = turn
+            return True
+    return False
+
+
+@admission_rule(
+    "static-quickswap",
+    source=f"{PAPER}, section 4.3: drain; its authors' simulator (StaticMSF): authors",
+    summary="the classes take turns; a class hands over when at most l_i of its slots are used",
+    threshold=Option(None, "a whole number of slots", is_level),
+    handover=Option("overlap", "overlap, drain or authors", lambda v: v in HANDOVERS),
+)
+class StaticQuickswap(FlatRule):
+    """Static Quickswap: the classes of jobs are served in turns (section 4.3).
+
+    A class works until none of its jobs waits and at most l_i run. Then the turn passes to the next
+    class with a waiting job. The handover says when that class starts:
+
+    ``drain``
+        After the last job of the previous class has ended: the paper's text.
+    ``overlap``
+        At once, as servers become idle. The turn may pass on while jobs of several classes still
+        run, which keeps servers busy: some 10% better than ``authors`` on the classes of Figure 5.
+    ``authors``
+        As servers become idle, but (a) the turn stays while a job of another class runs, (b) an
+        arrival passes the turn on from a class without waiting jobs, whatever runs, and (c) after
+        a pass the next class starts only at the next event. This is the authors' simulator.
+
+    ``threshold`` is l_i in slots. By default it is floor(k/i) - 1, so that a class hands over as
+    soon as it cannot fill its slots. The turns are in descending order of need.
+    """
+
+    def __init__(
+        self, queue: Instance, threshold: int | None = None, handover: str = "overlap"
+    ) -> None:
+        room = slots(queue)
+        most = max(room) - 1
+        if threshold is not None and threshold > most:
+            expected = f"a whole number from 0 to {most}"
+            raise InputError(expected, found=quote(threshold), place="option threshold")
+        limits = (min(most if threshold is None else threshold, fits - 1) for fits in room)
+        mode, zeros = HANDOVERS.index(handover), [0] * len(room)
+        memory = (0, 0, mode, *limits, *by_need(queue), *zeros)
+        super().__init__(queue, static_quickswap, memory)

@@ -4,18 +4,31 @@ Random jobs are drawn independently of the rule, so that all rules see the same 
 seed. They are drawn and measured in chunks, so memory does not grow with the number of arrivals.
 """
 
+import traceback
 from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq import kernels
-from schedopt.policies.msfq.plain import simulate_plainly
-from schedopt.policies.msfq.rule import FlatRule, FlatState, RuleFactory, by_need, slots
+from schedopt.policies.msfq.rule import (
+    Choice,
+    FlatRule,
+    FlatState,
+    Job,
+    Rule,
+    RuleFactory,
+    State,
+    by_need,
+    slots,
+)
 from schedopt.policies.msfq.summary import (
+    BATCHES,
     BUCKETS,
-    DEFAULTS,
     LOWEST,
     Counters,
     Floats,
@@ -33,8 +46,6 @@ def simulate(
     arrivals: int,
     seed: int = 0,
     trace: Trace | None = None,
-    each: bool = False,
-    together: bool = False,
     estimates: bool = False,
     warm: int | None = None,
     grid: Sequence[float] | Floats = (),
@@ -53,15 +64,12 @@ def simulate(
     seed : int
         The seed of the random jobs.
     trace : Trace, optional
-        Jobs that replace the random ones.
-    each : bool
-        Whether the simulation continues until all jobs end, and records the starts of a trace.
-    together : bool
-        Whether a rule is called once after all events at the same time, not after each.
+        Jobs that replace the random ones. Then the simulation continues until all jobs end, and a
+        rule is called once after all events at the same time.
     estimates : bool
         Whether rules in plain Python know the size of each job.
     warm : int, optional
-        Arrivals that are not counted: by default a tenth, and 0 with ``each``.
+        Arrivals that are not counted: by default a tenth, and 0 with a trace.
     grid : sequence of float
         Times at which the numbers of jobs in the system are sampled, in ascending order.
     chunk : int
@@ -76,19 +84,19 @@ def simulate(
         arrivals = min(arrivals, len(trace.times))
         trace = trace.take(slice(arrivals))
     if warm is None:
-        warm = 0 if each else arrivals // 10
+        warm = 0 if trace else arrivals // 10
     rule = plan.make()
     measurement = Measurement(queue, arrivals, warm, np.asarray(grid, dtype=np.float64))
     jobs_random, clock = (np.random.default_rng((seed, stream)) for stream in (1, 2))
     if not isinstance(rule, FlatRule):
         jobs = draw(queue, arrivals, jobs_random) if trace is None else trace
-        simulation = simulate_plainly(
-            queue, plan.name, rule, jobs, each=each, together=together, estimates=estimates
+        starts, stop = simulate_plainly(
+            queue, plan.name, rule, jobs, replays=trace is not None, estimates=estimates
         )
         measurement.expect(jobs.times)
-        measurement.add(np.arange(arrivals), jobs, simulation.starts, simulation.stop)
+        measurement.add(np.arange(arrivals), jobs, starts, stop)
         first = 0.0 if trace is None else float(jobs.times[0])
-        return measurement.counters(simulation.stop, simulation.most, first, simulation.starts)
+        return measurement.counters(stop, first, starts)
     state, sim = _flat_state(queue, rule), _simulator(queue, rule, clock)
     advance = kernels.advance_by(rule.next_start)
     number, table = np.arange(0), _table(Trace(np.empty(0), np.empty(0, np.int64), np.empty(0)))
@@ -100,7 +108,7 @@ def simulate(
         number = np.concatenate((number, np.arange(drawn, drawn + len(new.times))))
         table = kernels.Jobs(*map(np.concatenate, zip(table, _table(new), strict=True)))
         drawn, last = drawn + len(new.times), new.times[-1]
-        advance(table, state, sim, each and drawn == arrivals, together, rule.phases)
+        advance(table, state, sim, trace is not None, rule.phases)
         if (fault := sim.whole[kernels.FAULT]) >= 0:
             raise invalid_start(plan.name, str(fault))
         now = float(sim.real[kernels.NOW])
@@ -111,8 +119,8 @@ def simulate(
         if drawn < arrivals:
             number, table = number[~over], _without(over, table, state, sim)
     sim.phases[0, sim.whole[kernels.PHASE]] += now - measurement.began
-    first, most = float(new.times[0]) if trace else 0.0, int(sim.whole[kernels.MOST])
-    return measurement.counters(now, most, first, table.starts)._replace(phases=sim.phases)
+    first = float(new.times[0]) if trace else 0.0
+    return measurement.counters(now, first, table.starts)._replace(phases=sim.phases)
 
 
 def draw(queue: Instance, arrivals: int, random: np.random.Generator, after: float = 0.0) -> Trace:
@@ -140,7 +148,7 @@ def _flat_state(queue: Instance, rule: FlatRule) -> FlatState:
 def _simulator(queue: Instance, rule: FlatRule, clock: np.random.Generator) -> kernels.Simulator:
     """Return the simulator of an empty system."""
     count, most = len(queue.classes), queue.servers + 1
-    whole = np.zeros(7, np.int64)
+    whole = np.zeros(6, np.int64)
     whole[kernels.FREE], whole[kernels.FAULT] = queue.servers, -1
     holding = np.array(rule.holding or [np.inf] * count, dtype=np.float64)
     return kernels.Simulator(
@@ -172,6 +180,80 @@ def _without(
     return kernels.Jobs(*(column[~over] for column in table))
 
 
+def simulate_plainly(
+    queue: Instance,
+    name: str,
+    rule: Rule,
+    trace: Trace,
+    *,
+    replays: bool,
+    estimates: bool,
+) -> tuple[Floats, float]:
+    """Simulate a rule that reads the `State`; completions precede arrivals at the same time.
+
+    Returns the start of each job, NaN if it never starts, and the time at which the simulation
+    stopped.
+    """
+    state, starts = State(queue), np.full(len(trace.times), np.nan)
+    ends: list[tuple[float, int]] = []
+    arrived, inside, count = 0, 0, len(trace.times)
+    at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
+    while arrived < count or (replays and inside):
+        arrival = at[arrived] if arrived < count else inf
+        end = ends[0][0] if ends else inf
+        now = min(arrival, end)
+        if now == inf:
+            break
+        if end <= arrival:
+            state.complete(heappop(ends)[1])
+            inside -= 1
+        else:
+            kind, job = kinds[arrived], arrived
+            size = sizes[job] if estimates else None
+            state.arrive(Job(job, kind, state.needs[kind], arrival, size))
+            arrived, inside = arrived + 1, inside + 1
+        state.now = now
+        if replays and now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
+            continue
+        while (started := _next_job(name, rule, state)) is not None:
+            state.start(started)
+            job = started.number
+            starts[job] = now
+            heappush(ends, (now + sizes[job], job))
+    return starts, state.now
+
+
+def _next_job(name: str, rule: Rule, state: State) -> Job | None:
+    """Return the job that a rule starts next, or None; raise `InputError` if it may not start."""
+    try:
+        choice = rule(state)
+    except InputError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            "a rule that returns a class, a job or None",
+            found=f"{type(error).__name__}: {quote(str(error))} in line {last.lineno} of "
+            f"{last.filename}",
+            place=f"admission rule {name}",
+        ) from error
+    if choice is None:
+        return None
+    job = _chosen_job(choice, state)
+    if job is None or job.need > state.free:
+        raise invalid_start(name, quote(choice))
+    return job
+
+
+def _chosen_job(choice: Choice, state: State) -> Job | None:
+    """Return the waiting job that a rule has chosen, or None."""
+    if isinstance(choice, Job):
+        return choice if choice in state else None
+    if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(state.needs):
+        return state.head(choice)
+    return None
+
+
 class Measurement:
     """The counters of a simulation, from the starts of jobs that have ended.
 
@@ -186,7 +268,7 @@ class Measurement:
     """
 
     def __init__(self, queue: Instance, arrivals: int, warm: int, grid: Floats) -> None:
-        batches = max(1, min(DEFAULTS.batches, arrivals - warm))
+        batches = max(1, min(BATCHES, arrivals - warm))
         self._needs = np.array([job.need for job in queue.classes])
         self._warm, self._grid, count = warm, grid, len(queue.classes)
         self._first = warm + np.arange(batches) * (arrivals - warm) // batches
@@ -245,10 +327,10 @@ class Measurement:
         places = np.bincount(kinds * BUCKETS + bucket, minlength=into.histogram.size)
         into.histogram[:] += places.reshape(into.histogram.shape)
 
-    def counters(self, stop: float, most: int, first: float, starts: Floats) -> Counters:
+    def counters(self, stop: float, first: float, starts: Floats) -> Counters:
         """Return the counters of a simulation that began at ``first`` and ended at ``stop``."""
         return self._counters._replace(
-            time=stop - self.began, busy=self._busy, elapsed=stop - first, most=most, starts=starts
+            time=stop - self.began, busy=self._busy, elapsed=stop - first, starts=starts
         )
 
 

@@ -1,4 +1,4 @@
-"""Counters of simulations, their results, and confidence intervals of means by batches.
+"""Results of simulations and replays, and confidence intervals of means by batches.
 
 A run is divided into short batches. The number of them that count as independent is estimated from
 their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992).
@@ -9,7 +9,6 @@ Cox, "An analysis of transformations", JRSS B 26, 1964); the half-width is that 
 Runs that are too short have no interval.
 """
 
-from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -18,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import ClassTime, Instance, Simulated
+from schedopt.instances.msfq import ClassTime, Instance, Measures, Replayed, Simulated
+from schedopt.instances.msfq.answers import pack_starts
+from schedopt.instances.msfq.logs import GROUPINGS, Labels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,35 +31,19 @@ T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0
 """The 97.5% quantile of Student's t-distribution, by number of batches."""
 
 
-@dataclass(frozen=True)
-class IntervalParams:
-    """Parameters of confidence intervals.
-
-    Attributes
-    ----------
-    batches : int
-        The number of short batches, a multiple of every number in `T_QUANTILES`.
-    long_batch : float
-        Independent short batches in a long one, if there are enough.
-    few : float
-        Independent batches below which two groupings are tried, and the wider interval counts.
-    enough : float
-        Independent observations that an interval requires, estimated from the load.
-    enough_batches : float
-        Independent batches that it requires as well, estimated from the run.
-    widest : float
-        The largest half-width, relative to the mean, that enters the inverse square root.
-    """
-
-    batches: int = 640
-    long_batch: float = 40.0
-    few: float = 200.0
-    enough: float = 50.0
-    enough_batches: float = 30.0
-    widest: float = 1.9
-
-
-DEFAULTS = IntervalParams()
+SLOWDOWN_BOUND = 10.0
+"""The default of τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
+BATCHES = 640
+"""The number of short batches, a multiple of every number in `T_QUANTILES`."""
+LONG_BATCH = 40.0
+"""Independent short batches in a long one, if there are enough."""
+FEW = 200.0
+"""Independent batches below which two groupings are tried, and the wider interval counts."""
+ENOUGH, ENOUGH_BATCHES = 50.0, 30.0
+"""Independent observations that an interval requires, estimated from the load, and independent
+batches, estimated from the run."""
+WIDEST = 1.9
+"""The largest half-width, relative to the mean, that enters the inverse square root."""
 
 
 class Interval(NamedTuple):
@@ -83,19 +68,19 @@ def interval(residuals: Floats, mean: float, *, observations: float = inf) -> In
     observations : float
         An upper bound on the number of independent observations in the run.
     """
-    if len(residuals) < DEFAULTS.batches:
+    if len(residuals) < BATCHES:
         return Interval(None, min(observations, float(len(residuals))))
     independent = independent_batches(residuals)
     fewest = min(observations, independent)
-    if observations < DEFAULTS.enough or independent < DEFAULTS.enough_batches:
+    if observations < ENOUGH or independent < ENOUGH_BATCHES:
         return Interval(None, fewest)
-    if fewest < DEFAULTS.few:
+    if fewest < FEW:
         half = max(_half_width(residuals, 5), _half_width(residuals, 8))
     else:
-        wanted = max(8.0, independent / DEFAULTS.long_batch)
+        wanted = max(8.0, independent / LONG_BATCH)
         half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
     if mean > 0:
-        half = mean * ((1.0 - 0.5 * min(half / mean, DEFAULTS.widest)) ** -2 - 1.0)
+        half = mean * ((1.0 - 0.5 * min(half / mean, WIDEST)) ** -2 - 1.0)
     return Interval(half, fewest)
 
 
@@ -172,8 +157,6 @@ class Counters(NamedTuple):
         The time that was counted, and the number of busy servers integrated over it.
     elapsed : float
         The simulated time with the warm-up.
-    most : int
-        The largest number of jobs in the system.
     """
 
     sums: Floats
@@ -189,7 +172,6 @@ class Counters(NamedTuple):
     time: float = 0.0
     busy: float = 0.0
     elapsed: float = 0.0
-    most: int = 0
 
 
 def invalid_start(name: str, found: str) -> InputError:
@@ -226,7 +208,7 @@ def summarize(
     if overall.half_width is None:
         notes.append(
             f"the run is too short for a confidence interval: {overall.independent:.0f} "
-            f"independent observations, of {DEFAULTS.enough:.0f} that are required"
+            f"independent observations, of {ENOUGH:.0f} that are required"
         )
     time, entries = measured.phases
     return Simulated(
@@ -283,3 +265,107 @@ def _percentiles(histogram: Any) -> dict[str, float]:
     above = ((np.array(wanted) + LOWEST + 1) << 45).view(np.float64)
     middle = 0.5 * (edges + above)
     return {str(p): float(v) for p, v in zip(PERCENTILES, middle, strict=True)}
+
+
+def measure(
+    queue: Instance,
+    starts: Floats,
+    *,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    estimates: str = "none",
+    note: str = "",
+) -> Replayed:
+    """Return the solution record of a replay from the start of each job.
+
+    ``estimates`` names the run times that the policy expected.
+    """
+    jobs = queue.jobs
+    ends = starts + jobs.run
+    response, wait = ends - jobs.submit, starts - jobs.submit
+    slowdown = np.maximum(1.0, response / np.maximum(jobs.run, slowdown_bound))
+    work = jobs.need * jobs.run
+    makespan = float(ends.max() - jobs.submit[0])
+    by = {
+        key: _measures_by_name(labels, response, wait, slowdown)
+        for key in (*GROUPINGS, "need")
+        if (labels := jobs.labels(key)) is not None
+    }
+    weights = work if queue.objective == "weighted" else None
+    return Replayed(
+        jobs=len(jobs),
+        mean_response_time=float(response.mean()),
+        weighted_response_time=float(work @ response / work.sum()),
+        mean_wait=float(wait.mean()),
+        mean_bounded_slowdown=float(slowdown.mean()),
+        slowdown_bound=slowdown_bound,
+        utilization=float(work.sum()) / (queue.servers * makespan),
+        loss_of_capacity=_lost_capacity(queue, starts, ends) / (queue.servers * makespan),
+        fairness=fairness(by["user"]) if by.get("user") else None,
+        makespan=makespan,
+        confidence=confidence(response, weights),
+        estimates=estimates,
+        by=by,
+        schedule=pack_starts(starts),
+        note=note or msgspec.UNSET,
+    )
+
+
+def _measures_by_name(
+    labels: Labels, response: Floats, wait: Floats, slowdown: Floats
+) -> dict[str, Measures]:
+    """Return the measures of each name; jobs without a name are omitted."""
+    labelled = labels.codes >= 0
+    codes, count = labels.codes[labelled], len(labels.names)
+    jobs = np.bincount(codes, minlength=count)
+    sums = [np.bincount(codes, of[labelled], count) for of in (response, wait, slowdown)]
+    return {
+        name: Measures(
+            jobs=int(jobs[i]),
+            mean_response_time=float(sums[0][i] / jobs[i]),
+            mean_wait=float(sums[1][i] / jobs[i]),
+            mean_bounded_slowdown=float(sums[2][i] / jobs[i]),
+        )
+        for i, name in enumerate(labels.names)
+        if jobs[i]
+    }
+
+
+def fairness(users: dict[str, Measures]) -> float:
+    """Return Jain's index of mean bounded slowdowns: (Σx)² / (n·Σx²), 1 where all are equal."""
+    each = np.array([user.mean_bounded_slowdown for user in users.values()])
+    return float(each.sum() ** 2 / (each.size * (each @ each)))
+
+
+def confidence(
+    response: Floats, weights: Floats | None = None, *, batches: int = 40, least_batch: int = 10
+) -> float | None:
+    """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
+
+    Jobs are divided into ``batches`` in order of submit, of at least ``least_batch`` jobs; None for
+    shorter logs. Batches do not show the error of a log that is short compared with its weeks or
+    seasons.
+    """
+    if response.size < batches * least_batch:
+        return None
+    edges = np.linspace(0, response.size, batches + 1).astype(np.int64)[:-1]
+    of = np.ones(response.size) if weights is None else weights
+    sums, counts = np.add.reduceat(response * of, edges), np.add.reduceat(of, edges)
+    residuals = (sums - counts * (sums.sum() / counts.sum())) / counts.mean()
+    return float(T_QUANTILES[batches] * residuals.std(ddof=1) / sqrt(batches))
+
+
+def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:
+    """Return the time integral of min(idle servers, servers that waiting jobs need).
+
+    Jobs wait from their release on.
+    """
+    total = 0.0
+    for _, rows, part in queue.parts():
+        need = part.jobs.need.astype(np.int64)
+        times = np.concatenate([part.jobs.released, starts[rows], ends[rows]])
+        order = np.argsort(times, kind="stable")
+        none = np.zeros_like(need)
+        wanted = np.cumsum(np.concatenate([need, -need, none])[order])
+        busy = np.cumsum(np.concatenate([none, need, -need])[order])
+        total += np.diff(times[order]) @ np.minimum(part.servers - busy, wanted)[:-1]
+    return float(total)

@@ -371,7 +371,6 @@ def start_times(
             metavar="<float>",
         ),
     ] = 0.9,
-    model: Annotated[str, Option(help="Source of run times: history or requested.")] = "history",
     option: shared.Options = None,
     seed: Annotated[int, Option(help="The random seed of the scenarios.")] = 0,
 ) -> None:
@@ -389,7 +388,6 @@ def start_times(
         job=job,
         servers=servers,
         level=level,
-        model=model,
         options=split(option or ()),
         seed=seed,
         tell=out.say,

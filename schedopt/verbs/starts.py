@@ -136,7 +136,6 @@ def start_times(
     job: str | None = None,
     servers: int | None = None,
     level: float = 0.9,
-    model: str = "history",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     tell: Callable[[str], None] | None = None,
@@ -163,8 +162,6 @@ def start_times(
         The number of processors, for a plain log.
     level : float
         The probability that a start lies in its interval, between 0 and 1.
-    model : str
-        The model of run times: ``history`` or ``requested``.
     options : mapping, optional
         Options of the policy.
     seed : int
@@ -194,7 +191,7 @@ def start_times(
     if observed.dates is None and (start := getattr(queue, "start", None)) is not None:
         observed = observed._replace(dates=Dates.of(start))
     time = time_of(at, observed.dates, observed.until) if isinstance(at, str) else at
-    asked = {"level": level, "model": model, "options": options or {}, "seed": seed}
+    asked = {"level": level, "options": options or {}, "seed": seed}
     return problem_of(queue).start_times(queue, time, policy, job=job, observed=observed, **asked)
 
 

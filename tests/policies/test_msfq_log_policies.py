@@ -20,8 +20,8 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
 from schedopt.policies.msfq.logs.replay import Order, prepare
+from schedopt.policies.msfq.summary import confidence, fairness, measure
 from schedopt.policies.registry import NotApplicableError, forget, registered
 from schedopt.solvers import compiling
 

@@ -16,8 +16,8 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, Partition, Replayed
 from schedopt.instances.msfq.answers import pack_starts, unpack_starts
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.msfq.logs.measures import measure
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
+from schedopt.policies.msfq.summary import measure
 from schedopt.solvers.question import as_document
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check

@@ -16,8 +16,8 @@ from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.instances.tables import as_csv
-from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import FILLS, Order, prepare
+from schedopt.policies.msfq.summary import SLOWDOWN_BOUND, measure
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 OPTIONS = {

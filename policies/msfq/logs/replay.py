@@ -106,7 +106,7 @@ def prepare(
     amounts : sequence of int
         The capacity of each resource that jobs need in addition to servers.
     """
-    from schedopt.policies.msfq.logs import conservative_kernels, kernels
+    from schedopt.policies.msfq.logs import kernels
 
     planned = jobs.run if planned is None else planned
     jobs, amounts = with_limits(jobs, servers, planned, amounts, order.priority.limits)
@@ -126,10 +126,13 @@ def prepare(
     names, capacity = jobs.needs.names if jobs.needs else (), (servers, *amounts)
     functions: tuple[Any, Any, Any]
     if order.key == "conservative":
-        keep = conservative_kernels
-        functions = keep.conservative, keep.start_jobs, keep.end_job
+        functions = (
+            kernels.conservative,
+            kernels.start_reserved,
+            kernels.free_reservation,
+        )
         steps = 2 * n + 8
-        own: Any = keep.Reservations(
+        own: Any = kernels.Reservations(
             at=np.array([1, 0]),
             reserved=np.empty(n),
             times=np.full(steps, -np.inf),

@@ -1,7 +1,7 @@
 """Predicted start times of the waiting jobs of a log: intervals, calibrated on its past.
 
 A snapshot is a log at one time: the waiting jobs, the running jobs and their starts. The run times
-of both are drawn from a model fitted to ended jobs (see `MODELS`). Each scenario is simulated under
+of both are drawn from the past of their users (see `History`). Each scenario is simulated under
 the policy, and quantiles of the starts make an interval. By how much such intervals missed at
 moments of the past widens or narrows the present ones, on the scale of the logarithm of the
 remaining wait: conformalized quantile regression. Later moments have larger weights, since machines
@@ -12,7 +12,7 @@ Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", A
 51, 2023.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -141,11 +141,6 @@ class Snapshot:
         )
 
 
-Draw = Callable[[Rows, Floats, int, int], Floats]
-"""``draw(rows, elapsed, count, seed)`` returns run times above the elapsed ones, shape (count,
-rows)."""
-
-
 class History:
     """Run times from the user's past, else from jobs of the same size, else from all jobs.
 
@@ -188,9 +183,9 @@ class History:
                 return self._pools[by, key, rated]
         return np.empty(0)
 
-    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
+    def draw(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
         """Return run times longer than the elapsed ones, shape (count, rows)."""
-        draw = np.random.Generator(np.random.PCG64(seed))
+        draw = np.random.default_rng(seed)
         alike = list(
             zip(
                 self._users[rows].tolist(),
@@ -214,24 +209,15 @@ class History:
         return runs
 
 
-class Requested:
-    """Requests as run times; a job without one, or beyond it, runs as long again."""
-
-    def __init__(self, jobs: Jobs, ended: Rows) -> None:
-        runs = jobs.run[ended] if len(ended) else np.ones(1)
-        self._asked = np.full(len(jobs), float(runs.max()))
-        if jobs.estimate is not None:
-            self._asked = np.where(np.isfinite(jobs.estimate), jobs.estimate, self._asked)
-
-    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
-        """Return the same run times in each scenario, shape (count, rows)."""
-        asked = self._asked[rows]
-        runs = np.where(asked > elapsed, asked, 2 * elapsed + 1.0)
-        return np.tile(runs, (count, 1))
+def requested_runs(at: Snapshot) -> Floats:
+    """Return requests as run times; a job without one, or beyond it, runs as long again."""
+    jobs, rows, elapsed = at.queue.jobs, at.unfinished, at.elapsed
+    asked = np.full(len(rows), float(jobs.run[at.ended].max(initial=0.0)) or 1.0)
+    if jobs.estimate is not None:
+        asked = np.where(np.isfinite(jobs.estimate[rows]), jobs.estimate[rows], asked)
+    return np.where(asked > elapsed, asked, 2 * elapsed + 1.0)
 
 
-MODELS: Mapping[str, Callable[[Jobs, Rows], Draw]] = {"history": History, "requested": Requested}
-"""By name, a function of a log and the rows that have ended, in order of end."""
 GOLDEN = 0.6180339887
 """The golden ratio: fractional parts of its multiples spread evenly over [0, 1)."""
 
@@ -260,15 +246,14 @@ def start_times(
     simulate: Simulate,
     *,
     level: float,
-    model: str = "history",
     seed: int = 0,
     params: PredictionParams = DEFAULTS,
 ) -> Starts:
     """Return intervals that contain each start with probability ``level``."""
     grain = _time_resolution(at)
-    drawn = Scenarios(simulate, model, seed)
+    drawn = Scenarios(simulate, seed)
     low, middle, high = drawn.interval(at, level, params.scenarios)
-    (requested,) = Scenarios(simulate, "requested", seed).starts(at, 1)
+    (requested,) = drawn.starts(at, [requested_runs(at)])
     scores, seen, counts = _miss_scores(at, drawn, level, params)
     shift = _quantile(scores, seen, counts, level) if len(scores) >= params.fewest_starts else 0.0
     low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
@@ -285,17 +270,14 @@ def start_times(
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Simulations of a policy with run times drawn from a model."""
+    """Simulations of a policy with run times drawn from the past."""
 
     simulate: Simulate
-    model: str
     seed: int
 
-    def starts(self, at: Snapshot, count: int) -> Floats:
-        """Return the starts of waiting jobs, shape (count, waiting)."""
-        model = MODELS[self.model](at.queue.jobs, at.ended)
+    def starts(self, at: Snapshot, runs: Iterable[Floats]) -> Floats:
+        """Return the starts of waiting jobs for run times, shape (scenarios, waiting)."""
         estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
-        runs = model(at.unfinished, at.elapsed, count, self.seed)
         return np.array(
             [self.simulate(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs]
         )
@@ -303,7 +285,8 @@ class Scenarios:
     def interval(self, at: Snapshot, level: float, count: int) -> tuple[Floats, Floats, Floats]:
         """Return the two ends, and the median between them, of the middle ``level`` of starts."""
         tail = (1 - level) / 2
-        low, middle, high = np.quantile(self.starts(at, count), (tail, 0.5, 1 - tail), axis=0)
+        runs = History(at.queue.jobs, at.ended).draw(at.unfinished, at.elapsed, count, self.seed)
+        low, middle, high = np.quantile(self.starts(at, runs), (tail, 0.5, 1 - tail), axis=0)
         return low, middle, high
 
 

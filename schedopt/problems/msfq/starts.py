@@ -40,7 +40,6 @@ def start_times(
     policy: str,
     *,
     level: float,
-    model: str,
     options: Mapping[str, Any],
     seed: int,
     job: str | None = None,
@@ -48,13 +47,11 @@ def start_times(
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import replay_log
-    from schedopt.policies.msfq.logs.start_times import DEFAULTS, MODELS, Snapshot
+    from schedopt.policies.msfq.logs.start_times import DEFAULTS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
 
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
-    if model not in MODELS:
-        raise InputError(f"a model{listing(MODELS)}", found=quote(model), parameter="model")
     expect(0 < level < 1, "a number between 0 and 1", level, parameter="level")
 
     def play(log: Instance) -> Any:
@@ -74,7 +71,7 @@ def start_times(
     answer = StartTimes((), 0, 0.0, at, len(waiting), DEFAULTS.fewest_starts, observed.dates)
     if not waiting:
         return answer
-    found = predicted(snapshot, play, level=level, model=model, seed=seed)
+    found = predicted(snapshot, play, level=level, seed=seed)
     calibrated = found.calibrated_on >= DEFAULTS.fewest_starts
     columns = (found.earliest, found.median, found.latest, found.requested)
     rows = (
