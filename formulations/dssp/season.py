@@ -14,7 +14,7 @@ from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.decimals import split
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
-from schedopt.instances.dssp.machine_checks import refuse_features
+from schedopt.instances.dssp.machine import refuse_features
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

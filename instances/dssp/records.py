@@ -27,8 +27,16 @@ from schedopt.instances.dssp.jobs import (
     Processors,
     with_stage_counts,
 )
-from schedopt.instances.dssp.machine import ONE, Down, Machine, in_order
-from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
+from schedopt.instances.dssp.machine import (
+    ONE,
+    Counts,
+    Down,
+    Machine,
+    Profile,
+    check_machine,
+    features_of,
+    in_order,
+)
 from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number

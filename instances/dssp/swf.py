@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.dssp.jobs import REWARDS, Job
+from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
-from schedopt.instances.options import complete, number, one_of, text, truth
+from schedopt.instances.options import complete, number, text, truth
 
 GROUPINGS = ("user", "group", "queue")
 OPTIONS = BOUNDS | {
     "name": text("a name"),
     "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
-    "reward": one_of("size", REWARDS),
     "predicted": truth(False, "true (users' estimates are what planning knows) or false"),
 }
 """The options of `convert`; ``deadline`` has no default."""
@@ -26,8 +25,8 @@ def convert(path: str | Path, **options: Any) -> Instance:
     """Convert the jobs of a log's window into a night, all available from its start.
 
     A job that held n processors for t seconds becomes a stage of n tasks of length t, which
-    dispatchers may start at different times. Priorities are the order of arrival. The groupings
-    ``user``, ``group`` and ``queue`` have the log's numbers.
+    dispatchers may start at different times. Its reward is n·t. Priorities are the order of
+    arrival. The groupings ``user``, ``group`` and ``queue`` have the log's numbers.
 
     Raises
     ------
@@ -54,7 +53,7 @@ def convert(path: str | Path, **options: Any) -> Instance:
         converted.append(
             Job(
                 name=str(rank) if jobs.name is None else str(jobs.name[rank]),
-                reward=REWARDS[values["reward"]](float(rank), run * need),
+                reward=run * need,
                 priority=float(rank),
                 groups={by: labels[by].names[code] for by, code in codes.items() if code >= 0},
                 stages=((run,) * need,),

@@ -15,17 +15,16 @@ from typing import Annotated, Any
 import msgspec
 
 from schedopt.instances.declarations import Name, NonNegative
-from schedopt.instances.dssp.jobs import REWARDS, Job
+from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, at_place, check_unique, pick_name, quote
 from schedopt.instances.files import read, stem
-from schedopt.instances.options import complete, number, one_of, text
+from schedopt.instances.options import complete, number, text
 
 OPTIONS = {
     "name": text("a name"),
     "processors": PROCESSORS,
     "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
-    "reward": one_of("size", REWARDS),
 }
 """The options of `convert`; ``processors`` and ``deadline`` have no default."""
 SPECIFIED, EXECUTED = "workflow.specification.tasks", "workflow.execution.tasks"
@@ -69,8 +68,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     """Convert WfFormat files, possibly gzipped, into an instance with a job each; in seconds.
 
     Jobs are named after their files. Their groups are ``workflow``, the name in the file, and
-    ``system``, the workflow system, where the file has them. Rewards come from the size of the job,
-    or from its position in the list of files.
+    ``system``, the workflow system, where the file has them. The reward of a job is its size.
 
     Raises
     ------
@@ -86,7 +84,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")
-    reward, jobs = REWARDS[values["reward"]], list[Job]()
+    jobs = list[Job]()
     for rank, path in enumerate(files):
         document: _Document = read(path, _Document)
         named = {"workflow": document.name, "system": getattr(document.system, "name", None)}
@@ -94,7 +92,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
             stages = _stages_by_level(document.workflow)
             job = Job(
                 name=stem(path, ".json"),
-                reward=reward(float(rank), sum(map(sum, stages))),
+                reward=sum(map(sum, stages)),
                 priority=float(rank),
                 groups={by: name for by, name in named.items() if name},
                 stages=stages,

@@ -13,7 +13,7 @@ from schedopt.instances.constraints import Constraint, FairShare, Forbid, Requir
 from schedopt.instances.dssp import Instance, Scheduled, Selected, jobtable
 from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
-from schedopt.instances.dssp.jobrows import BY_WORD
+from schedopt.instances.dssp.jobtable import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
 from schedopt.instances.errors import InputError, at_place, pick_name, quote
 from schedopt.instances.fair_share import Each

@@ -19,7 +19,7 @@ from schedopt.formulations.dssp.grid import Grid
 from schedopt.instances.constraints import Constraint, FairShare, Require
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.machine_checks import Counts
+from schedopt.instances.dssp.machine import Counts
 from schedopt.instances.dssp.worth import (
     LOWER,
     UNPAID,

@@ -19,8 +19,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import Clock, stages_of
 from schedopt.instances.dssp.columns import FIELDS, PREFIXED, frame_count
-from schedopt.instances.dssp.jobrows import with_points
-from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.dssp.jobtable import convert, with_points
 from schedopt.instances.errors import InputError
 
 EXPORTS = Path(files.__file__).parent / "dssp"

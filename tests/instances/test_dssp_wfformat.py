@@ -47,8 +47,6 @@ def test_wfformat_files_become_jobs_of_levels(tmp_path: Path) -> None:
     assert (a.groups, b.groups) == ({"workflow": "w", "system": "Pegasus"}, {"workflow": "w"})
     assert (instance.name, instance.processors, instance.deadline) == ("flow and 1 more", 4, 60.0)
     assert "2 workflows with 7 tasks" in (instance.description or "")
-    linear = wfformat.convert([first, second], name="n", processors=1, deadline=1, reward="linear")
-    assert (linear.name, linear.rewards.tolist()) == ("n", [500.0, 499.0])
 
 
 SPEC, RAN = "workflow.specification.tasks", "workflow.execution.tasks"

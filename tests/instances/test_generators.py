@@ -44,7 +44,7 @@ def test_generators_are_reproducible(problem: str, name: str) -> None:
 
 
 SIZES: dict[str, dict[str, Any]] = {
-    "dssp/render-night": {"nights": 2, "stages": False, "reward": "size", "spread": 0.9},
+    "dssp/render-night": {"nights": 2, "stages": False, "reward": "size"},
     "dssp/uncorrelated": {"jobs": 3, "range": 1, "groups": 9, "fraction": 0.001},
     "dssp/weakly-correlated": {"jobs": 1, "range": 1},
     "dssp/strongly-correlated": {"jobs": 1, "range": 1},
@@ -60,7 +60,6 @@ SIZES: dict[str, dict[str, Any]] = {
     "epoch/binomial": {"nodes": 7, "jobs": 3, "load": 100},
     "epoch/planted": {"nodes": 1, "epochs": 1, "fewest": 1, "most": 1},
     "msfq/one-or-all": {"k": 2, "load": 0.001, "p1": 0.001},
-    "msfq/multi-class": {"k": 2, "classes": 1},
     "msfq/lublin-feitelson": {"jobs": 1, "servers": 8},
 }
 """Options of each generator that make a smallest instance."""
