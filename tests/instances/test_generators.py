@@ -80,7 +80,6 @@ def test_generators_of_smallest_sizes_round_trip(problem: str, name: str) -> Non
         ("epoch/planted", {"nodes": 8, "most": 9}, "option most", "to `nodes`, 8"),
         ("epoch/planted", {"nodes": 7, "inequity": 0, "most": 6}, "option inequity", "divisor"),
         ("msfq/one-or-all", {"k": 1}, "option k", "from 2 to 10^6"),
-        ("msfq/multi-class", {"k": 7, "classes": 4}, "option classes", "divisors"),
         ("msfq/lublin-feitelson", {"jobs": 0}, "option jobs", "from 1 to 10^7"),
     ],
 )
