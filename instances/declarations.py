@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
-import msgspec.inspect
 from typing_extensions import dataclass_transform
 
 from schedopt.instances.encoding import validation_error
@@ -50,57 +49,40 @@ class _Checking(msgspec.StructMeta):
 
     if not TYPE_CHECKING:  # constructors take what the fields say
 
-        def __call__(self, *values: Any, **given: Any) -> Any:
-            if values:
-                named = dict(zip(self.__struct_fields__, values, strict=False))
-                if len(named) < len(values) or named.keys() & given.keys():
-                    return super().__call__(*values, **given)  # which says what is wrong
-                given |= named
-            return super().__call__(**_checked_fields(self, given))
+        def __call__(self, **given: Any) -> Any:
+            names = dict(zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True))
+            if given.keys() - names.keys():
+                return super().__call__(**given)  # which says what is wrong
+            filed = {names[key]: value for key, value in given.items()}
+            rules = filed.get("constraints", ())
+            is_built = isinstance(rules, list | tuple) and len(rules) > 0
+            if is_built := is_built and all(isinstance(rule, Constraint) for rule in rules):
+                del filed["constraints"]  # which may be of any kind, such as a plug-in's
+            built = _converted(filed, self)
+            if is_built:
+                msgspec.structs.force_setattr(built, "constraints", tuple(rules))
+                built.__post_init__()
+            for key in given:  # files hold finite numbers only
+                value = getattr(built, key)
+                for number in value.values() if isinstance(value, dict) else (value,):
+                    if isinstance(number, float) and not isfinite(number):
+                        raise InputError("a finite number", found=quote(number), place=names[key])
+            return built
 
 
 class CheckedRecord(Record, metaclass=_Checking):
     """Base class of records that users also create in Python; their fields are validated."""
 
 
-def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as a file reader would decode them; `InputError` if no file could hold them."""
-    rules = given.get("constraints", ())
-    others = isinstance(rules, list | tuple) and all(isinstance(r, Constraint) for r in rules)
-    shape = _shape(record, others)
-    names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
-    filed = {names[key]: value for key, value in given.items() if key in names}
+def _converted(filed: dict[str, Any], record: Any) -> Any:
+    """Return a record of fields as a file has them, or of numpy's numbers."""
     try:
-        seen = msgspec.convert(filed, shape)
+        return msgspec.convert(filed, record)
     except msgspec.ValidationError:
         try:
-            seen = msgspec.convert(_without_numpy(filed), shape)
+            return msgspec.convert(_without_numpy(filed), record)
         except msgspec.ValidationError as failure:
             raise validation_error(failure) from None
-    fields = {key: getattr(seen, key) if key in names else value for key, value in given.items()}
-    for key, value in fields.items():  # files hold finite numbers only
-        for number in value.values() if isinstance(value, dict) else (value,):
-            if isinstance(number, float) and not isfinite(number):
-                raise InputError("a finite number", found=quote(number), place=names[key])
-    return fields
-
-
-@cache
-def _shape(record: Any, other_kinds: bool) -> Any:
-    """Return a type with the fields of a record, without the checks of several fields together.
-
-    With ``other_kinds`` the side constraints may be of any kind, such as a plug-in's.
-    """
-    fields = list[tuple[str, Any, Any]]()
-    for field in msgspec.structs.fields(record):
-        kind: Any = tuple[Any, ...] if other_kinds and field.name == "constraints" else field.type
-        try:
-            msgspec.inspect.type_info(kind)
-        except TypeError:  # a kind of a user's own may hold what no file does
-            kind = Any
-        fields.append((field.name, kind, None))
-    names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
-    return msgspec.defstruct(record.__name__, fields, rename=names, gc=False)
 
 
 def _without_numpy(value: Any) -> Any:

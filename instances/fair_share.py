@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import Whole, as_written, total
 from schedopt.instances.declarations import (
     CheckedRecord,
     Constraint,
@@ -18,11 +18,8 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError, expect
 from schedopt.instances.rows import Choice, Columns, Row
-
-LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
-"""Range of half-lives, in nights: beyond it everything is forgotten at once, or nothing ever."""
 
 FINE = 2**40
 """Weights of nights are multiples of 1/FINE, about 1e-12, so that sums are exact."""
@@ -107,20 +104,15 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     past: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
     past_total: NonNegative | None = None
     window: Annotated[int, msgspec.Meta(ge=1, le=10**6)] | None = None
-    half_life: Annotated[float, msgspec.Meta(ge=LEAST_HALF_LIFE, le=MOST_HALF_LIFE)] | None = None
+    half_life: Annotated[float, msgspec.Meta(ge=1e-3, le=1e9)] | None = None
 
     def __post_init__(self) -> None:
         if not self.at_most and not self.at_least and self.each is None:
-            raise InputError(
-                "`at_most` or `at_least`, with a share for one group or more, or `each`"
-            )
-        for group in self.at_most.keys() & self.at_least.keys():
-            if self.at_least[group] > self.at_most[group]:
-                raise InputError(
-                    f"at most {self.at_most[group]}, the group's own `at_most`",
-                    found=quote(self.at_least[group]),
-                    place=f"at_least.{group}",
-                )
+            raise InputError("`at_most` or `at_least`, each with a share for a group, or `each`")
+        for group, least in self.at_least.items():
+            most = self.at_most.get(group, 1.0)
+            expected = f"at most {most}, the group's own `at_most`"
+            expect(least <= most, expected, least, f"at_least.{group}")
         if self.window is not None and self.half_life is not None:
             raise InputError("`window` or `half_life`, not both", found="both")
         if not isfinite(sum(self.past.values())):
@@ -128,33 +120,26 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the grouping, then each bounded group; a group with past use may have no job."""
-        bounded = [
-            (field, group)
-            for field, shares in (("at_most", self.at_most), ("at_least", self.at_least))
-            for group in shares
-        ]
-        if not bounded or any(group not in self.past for _, group in bounded):
+        bounded = [("at_most", group) for group in self.at_most if group not in self.past]
+        bounded += [("at_least", group) for group in self.at_least if group not in self.past]
+        if bounded or not (self.at_most or self.at_least):
             yield "by", self.by, None
         for field, group in bounded:
-            if group not in self.past:
-                yield f"{field}.{group}", self.by, group
+            yield f"{field}.{group}", self.by, group
 
     def caps(self, groups: Iterable[str]) -> dict[str, float]:
         """Return the maximum share of each capped group: its own, or that of ``each``."""
-        return self._bounds(groups, self.at_most, None if self.each is None else self.each.at_most)
+        return self._bounds(groups, "at_most")
 
     def floors(self, groups: Iterable[str]) -> dict[str, float]:
         """Return the minimum share of each group that has one: its own, or that of ``each``."""
-        return self._bounds(
-            groups, self.at_least, None if self.each is None else self.each.at_least
-        )
+        return self._bounds(groups, "at_least")
 
-    def _bounds(
-        self, groups: Iterable[str], own: Mapping[str, float], other: float | None
-    ) -> dict[str, float]:
+    def _bounds(self, groups: Iterable[str], key: str) -> dict[str, float]:
+        own: dict[str, float] = getattr(self, key)
+        other = getattr(self.each, key, None)
         named = self.at_most.keys() | self.at_least.keys()
-        more = () if other is None else [group for group in groups if group not in named]
-        return {**own, **{group: other for group in more if other is not None}}
+        return own | {group: other for group in groups if other is not None and group not in named}
 
     # --- the meaning for models -------------------------------------------------------------------
 
@@ -218,18 +203,18 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
 
     def _excess(self, group: str, share: Fraction) -> Fraction:
         """Return the past use of a group beyond a share of the past total."""
-        used = {name: as_written(amount) for name, amount in self.past.items()}
-        total = self.past_total
-        everything = sum(used.values(), Fraction(0)) if total is None else as_written(total)
-        return used.get(group, Fraction(0)) - share * everything
+        past = total(self.past.values()) if self.past_total is None else as_written(self.past_total)
+        return as_written(self.past.get(group, 0.0)) - share * past
 
     # --- the judgement of solutions, which shares no code with the rows ---------------------------
 
     def violations(self, choice: Choice) -> Iterator[str]:
         """Yield the groups whose share is too large, or too small although a job was left out."""
+        used_before = [*self.past.values()] if self.past_total is None else [self.past_total]
+        past = sum(map(as_written, used_before), Fraction(0))
         bounds = self._bounds_to_check(choice)
         for when, counted, before in self._checked_periods(len(choice.nights)):
-            base = self._past_base() * before
+            base = past * before
             for n, counts in counted.items():
                 of_all = self.of == "selected"
                 base += counts * (choice.demand(n) if of_all else choice.capacity(n))
@@ -279,12 +264,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
             elif has_past or last == nights:
                 counts = dict.fromkeys(range(1, last + 1), one)
                 yield f"until night {last}", counts, Fraction(has_past)
-
-    def _past_base(self) -> Fraction:
-        """Return the capacity before the first night."""
-        if self.past_total is not None:
-            return as_written(self.past_total)
-        return sum((as_written(used) for used in self.past.values()), Fraction(0))
 
     @property
     def remembers(self) -> bool:

@@ -43,27 +43,23 @@ def parse_docstring(docstring: str) -> Docstring:
 
 def _paragraphs(text: str) -> str:
     """Return the paragraphs of a text in one line, between its indented equations."""
-    parts = [part for part in text.replace("::\n", ":\n").split("\n\n") if part.strip()]
     joined = ""
-    for part in parts:
+    for part in text.replace("::\n", ":\n").split("\n\n"):
         if part.startswith("    "):
             joined += f"\n{part.rstrip()}\n"
-        else:
-            joined += (
-                f" {' '.join(part.split())}" if joined[-1:].strip() else " ".join(part.split())
-            )
+        elif part.strip():
+            joined += " " * bool(joined[-1:].strip()) + " ".join(part.split())
     return joined.strip()
 
 
-def docstring_of(kind: object) -> Docstring:
+def docstring_of(kind: Any) -> Docstring:
     """Parse the docstring of a class, including its base classes' inherited attributes."""
-    own = parse_docstring(kind.__doc__ or "")
     notes: dict[str, str] = {}
-    bases = kind.__mro__[1:] if isinstance(kind, type) else ()
-    for base in reversed(bases):
-        if base.__module__.split(".")[0] == kind.__module__.split(".")[0]:
+    home = kind.__module__.split(".")[0]
+    for base in reversed(getattr(kind, "__mro__", (kind,))):
+        if base.__module__.split(".")[0] == home:
             notes |= parse_docstring(base.__doc__ or "").notes
-    return Docstring(own.text, notes | own.notes)
+    return Docstring(parse_docstring(kind.__doc__ or "").text, notes)
 
 
 def schema(problem: str) -> dict[str, Any]:

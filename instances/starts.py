@@ -47,33 +47,15 @@ class Start(Record, kw_only=True):
 
 
 class StartTimes(msgspec.Struct, frozen=True):
-    """Predicted start times of the jobs that wait at one time.
-
-    Attributes
-    ----------
-    rows : tuple of Start
-        The waiting jobs.
-    judged : int
-        Past starts that the intervals are calibrated on.
-    shift : float
-        How much calibration widens the intervals, in logarithms of waiting times.
-    time : float
-        The time of the prediction.
-    waiting : int
-        Jobs that wait then.
-    needed : int
-        Past starts that calibration needs.
-    dates : Dates, optional
-        The log's clock.
-    """
+    """Predicted start times of the jobs that wait at one time."""
 
     rows: tuple[Start, ...]
-    judged: int
-    shift: float
-    time: float
-    waiting: int
-    needed: int
-    dates: Dates | None = None
+    judged: int  # past starts that the intervals are calibrated on
+    shift: float  # how much calibration widens the intervals, in logarithms of waiting times
+    time: float  # of the prediction
+    waiting: int  # jobs that wait then
+    needed: int  # past starts that calibration needs
+    dates: Dates | None = None  # the log's clock
 
     def by_clock(self) -> list[dict[str, str | None]]:
         """Return the rows with times in whole minutes of the clock; numbers without a clock."""

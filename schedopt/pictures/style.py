@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import time
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.figure import Figure
@@ -108,12 +109,16 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Dashes of lines that overlap, as matplotlib and CSS call them."""
 
 
-@contextmanager
-def without_font_warnings() -> Iterator[None]:
-    """Suppress warnings about characters that the font lacks, which are drawn as boxes."""
-    with warnings.catch_warnings():
+def image(figure: Figure, kind: str, **how: Any) -> bytes:
+    """Return a figure as an image of a format, the same bytes each time."""
+    import matplotlib
+
+    buffer, date = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), warnings.catch_warnings():
+        # Characters that the font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield
+        figure.savefig(buffer, format=kind, metadata=date.get(kind), **how)
+    return buffer.getvalue()
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
-from io import BytesIO
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
-from schedopt.pictures.style import without_font_warnings
+from schedopt.pictures.style import image
 from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Section, explanation_tables
 from schedopt.solvers.result import Result
@@ -68,12 +67,7 @@ def _asset(name: str) -> str:
 
 def svg(figure: Figure, caption: str) -> str:
     """Return a figure as SVG to embed in a page; the result is reproducible."""
-    import matplotlib
-
-    buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), without_font_warnings():
-        figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
-    drawing = buffer.getvalue().decode()
+    drawing = image(figure, "svg", dpi=110, transparent=True).decode()
     drawing = IN_THE_WAY.sub("", drawing[drawing.index("<svg") :])
     wide = f"--natural: {figure.get_figwidth():g}in"
     label = f'role="img" aria-label="{escape(caption, quote=True)}" style="{wide}"'

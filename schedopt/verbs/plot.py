@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -153,13 +152,9 @@ def save(figure: Any, path: str | Path) -> None:
     if suffix not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # reproducible bytes
-    from schedopt.pictures.style import without_font_warnings
+    from schedopt.pictures.style import image
 
-    buffer = BytesIO()
-    with without_font_warnings():
-        figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
-    data = buffer.getvalue()
+    data = image(figure, kind, dpi=150)
     if suffix == ".html":
         head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(path.stem)}</title>'
         style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"

@@ -75,7 +75,7 @@ def last_recorded() -> list[Reproduction]:
         If this is not a clone of the repository.
     """
     entries = _entries().values()
-    from schedopt.validation.reproduce.record import verdict
+    from schedopt.validation.reproduce.ledger import verdict
 
     return [msgspec.to_builtins(entry) | {"verdict": verdict(entry.verdicts)} for entry in entries]
 

@@ -1,25 +1,23 @@
 """Mutated instance files and results through the verbs, as the command line runs them."""
 
-import contextlib
 import io
 import json
 import random
-import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from schedopt import instances, list_policies
 from schedopt.__main__ import main
-from schedopt.instances.files import problem_of
+from schedopt.instances.examples import examples
 from schedopt.problems import problems
 
-BUNDLED = Path(str(instances.__file__)).parent
-PATIENCE = 60  # seconds after which a verb, told to solve for one, counts as hanging
 STATUSES = {"solve": (0, 2, 3, 4), "evaluate": (0, 2), "check": (0, 1, 2)}
 """What each verb may end with. Status 1, that a check failed, is for results from elsewhere."""
 POLICIES = {
@@ -35,12 +33,11 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-def documents(problem: str | None) -> list[bytes]:
-    """Return the bundled instances that are small, of all problems or of one."""
-    files = [p for p in sorted(BUNDLED.glob("*/*.json")) if p.name != "schema.json"]
-    kept = [p.read_bytes() for p in files if p.stat().st_size < 20_000]
-    texts = [text for text in kept if b'"problem"' in text] + [p.tiny for p in problems()]
-    return [text for text in texts if problem in (None, problem_of(text))]
+def documents() -> list[bytes]:
+    """Return the bundled instances that are small."""
+    texts = [example.path.read_bytes() for example in examples().values()]
+    small = [text for text in texts if text.startswith(b"{") and len(text) < 20_000]
+    return [text for text in small if b'"problem"' in text] + [p.tiny for p in problems()]
 
 
 def mutated(text: bytes, draw: random.Random) -> bytes:
@@ -55,10 +52,8 @@ def mutated(text: bytes, draw: random.Random) -> bytes:
         return bytes(changed)
     document = json.loads(text)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        where, key = draw.choice([*places(document)] or [({}, None)])
+        where, key = draw.choice([*places(document)] or [([None], 0)])
         change = draw.random()
-        if key is None:
-            break
         if change < 0.15:
             del where[key]
         elif change < 0.25 and isinstance(where, dict):
@@ -81,51 +76,45 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def status(*words: Any) -> int:
-    """Return a verb's exit status; `TimeoutError` if it goes on for too long."""
-
-    def ring(*_: Any) -> None:
-        raise TimeoutError
-
-    before = sys.argv
-    sys.argv = ["schedopt", *map(str, words)]
-    signal.signal(signal.SIGALRM, ring)
-    signal.alarm(PATIENCE)
-    try:
-        quiet = io.TextIOWrapper(io.BytesIO())
-        with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(io.StringIO()):
+    """Return a verb's exit status."""
+    out, err = redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO())
+    with out, err, patch.object(sys, "argv", ["schedopt", *map(str, words)]):
+        try:
             main()
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    finally:
-        signal.alarm(0)
-        sys.argv = before
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
 
 
-def attempt(kind: str, seed: int, problem: str | None = None) -> tuple[str, int | str, str]:
+@cache
+def solved(source: bytes) -> bytes:
+    """Return the result of an instance, or nothing if it has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, result = Path(folder) / "i.json", Path(folder) / "r.json"
+        file.write_bytes(source)
+        status("solve", file, "--time-limit", 1, "--output", result)
+        return result.read_bytes() if result.exists() else b""
+
+
+def attempt(kind: str, seed: int) -> tuple[str, int | str, str]:
     """Try one mutated file; return what was tried, its status or what went wrong, and the text."""
     draw = random.Random(f"{kind} {seed}")  # noqa: S311
-    source = draw.choice(documents(problem))
+    source = draw.choice(documents())
     problem = json.loads(source)["problem"]
     with tempfile.TemporaryDirectory() as folder:
         file, result = Path(folder) / "i.json", Path(folder) / "r.json"
         words: list[Any] = ["solve", file, "--time-limit", 1, "--json"]
         if kind == "result":
             file.write_bytes(source)
-            status(*words[:-1], "--output", result)
-            if not result.exists():
-                return "check", 0, ""
-            text = mutated(result.read_bytes(), draw)
-            result.write_bytes(text)
-            words = ["check", file, result]
+            words, target = ["check", file, result], result
+            text = mutated(solved(source) or b"{}", draw)
         else:
-            text = mutated(source, draw)
-            file.write_bytes(text)
+            text, target = mutated(source, draw), file
             if draw.random() < 0.5:
-                policies = POLICIES.get(str(problem)) or ",".join(list_policies(str(problem)))
-                words = ["evaluate", file, "--policy", policies, "--json"]
+                words = ["evaluate", file, "--policy", POLICIES[problem], "--json"]
                 words += ["--option", "arrivals=2000"] if problem == "msfq" else []
+        target.write_bytes(text)
         try:
             return words[0], status(*words), text.decode(errors="replace")
-        except BaseException:  # noqa: BLE001  whatever it is, it is the finding
+        except Exception:  # noqa: BLE001  whatever it is, it is the finding
             return words[0], traceback.format_exc(limit=-3), text.decode(errors="replace")

@@ -3,7 +3,6 @@
 import pickle
 from typing import Any
 
-import numpy as np
 import pytest
 from builders.epoch import packing, shares
 from builders.hesrpt import speedups, tables
@@ -12,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.instances.dssp import Instance, Job, placing
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
 from schedopt.instances.epoch import Epoch, Partitioned, even_shares, fits, partitioned
-from schedopt.instances.epoch.generators import GENERATORS
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:
@@ -26,42 +24,12 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
     return Instance(name="n", processors=processors, deadline=deadline, jobs=jobs, **more)  # type: ignore[arg-type]
 
 
-def test_instance_arrays_and_groups_follow_its_jobs() -> None:
-    fx, light = {"team": "fx"}, {"team": "light", "show": "s"}
-    instance = night(job("a", (2.0, 3.0), (4.0,), groups=fx), job("b", (11.0,), groups=light))
-    assert instance.rewards.tolist() == [1.0, 1.0]
-    assert instance.demands.tolist() == [9.0, 11.0]
-    assert instance.critical_paths.tolist() == [7.0, 11.0]
-    assert instance.in_time.tolist() == [True, False]
-    assert instance.index == {"a": 0, "b": 1}
-    assert instance.capacity(0.5) == 10.0
-    assert instance.groups == {"team": {"fx": [0], "light": [1]}, "show": {"s": [1]}}
-    nothing = night()
-    assert (nothing.demands.shape, nothing.guaranteed_fill(), nothing.groups) == ((0,), 1.0, {})
-
-
 def test_instance_room_is_exact_for_integers() -> None:
     whole = night(job("a", (3.0,)), processors=1, deadline=10.0)
     assert whole.room() == 10.0
     assert whole.room(0.35) == 3.0  # 0.35 * 10 = 3.5, and no whole demand lies between
     broken = night(job("a", (0.5,)), processors=1, deadline=10.0)
     assert broken.room() == pytest.approx(10.0, abs=1e-7)
-
-
-def test_guaranteed_fill_equals_theorem_4() -> None:
-    instance = night(job("a", (4.0,)), job("late", (99.0,)), processors=4, deadline=10.0)
-    assert instance.guaranteed_fill() == 1 - (1 - 1 / 4) * 4 / 10
-
-
-@pytest.mark.parametrize("chosen", [[0], np.array([True, False])])
-def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
-    instance = night(
-        job("a", (5.0,), groups={"team": "fx"}), job("b", (1.0,), groups={"team": "light"})
-    )
-    selected = placing.selected(instance, chosen)
-    assert selected.selected == ("a",)
-    assert (selected.demand, selected.capacity) == (5.0, 20.0)
-    assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}
 
 
 # --- rewards of section 5.1 --------------------------------------------------------------------
@@ -106,22 +74,6 @@ def test_epoch_objective_counts_reallocations() -> None:
         )
     )
     assert instance.objective_of(solution) == 16.0
-
-
-@pytest.mark.parametrize(("jobs", "load"), [(8, 1.0), (15, 2.0), (100, 1.0)])
-@pytest.mark.parametrize("name", ["uniform", "binomial"])
-def test_epoch_generators_have_the_mean_load(name: str, jobs: int, load: float) -> None:
-    minima = [GENERATORS[name](seed, jobs=jobs, load=load).minima for seed in range(4000 // jobs)]
-    mean = sum(m.sum() for m in minima) / sum(map(len, minima))
-    assert mean == pytest.approx(128 * load / jobs, rel=0.05)
-    assert max(m.max() for m in minima) <= max(1, 2 * 128 * load / jobs)
-
-
-@pytest.mark.parametrize("inequity", range(7))
-def test_epoch_planted_jobs_fill_their_epochs(inequity: int) -> None:
-    instance = GENERATORS["planted"](5, nodes=24, epochs=6, inequity=inequity, most=8)
-    assert instance.minima.sum() == 24 * 6
-    assert str(24 * 6) in (instance.description or "")
 
 
 @given(st.one_of(speedups, tables), st.floats(0.01, 40), st.floats(0.01, 40))

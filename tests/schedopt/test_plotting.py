@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import schedopt
-from schedopt import evaluate, plot, solve
+from schedopt import evaluate, plan_table, plot, solve
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
@@ -36,13 +36,8 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     mine = Instance(name="<i>$_^$", processors=2, deadline=5, jobs=jobs)
     dump(mine, folder / "evil.json")
-    results = {
-        "selection": solve(mine).document(),
-        "schedule": evaluate(mine, "lcpf").document(),
-        "several": [r.document() for r in (*evaluate(mine, ["lcpf", "random"]), solve(mine))],
-    }
-    for name, result in results.items():
-        (folder / f"{name}.json").write_bytes(encode(result))
+    results = [r.document() for r in (*evaluate(mine, ["lcpf", "random"]), solve(mine))]
+    (folder / "several.json").write_bytes(encode(results))
     return folder / "evil.json"
 
 
@@ -50,26 +45,25 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_plot_writes_every_format_with_the_same_bytes(
     suffix: str, tmp_path: Path, evil: Path
 ) -> None:
-    text = suffix in (".svg", ".html")  # the others hold no names as they stand
-    for name in ("selection", "schedule", "several", "evil") if text else ("evil",):
-        target = tmp_path / f"p{suffix}"
-        for instance in (None, evil) if name != "evil" else (None,):
-            written = []
-            for _ in range(1 if text else 2):
-                save(plot(evil.with_name(f"{name}.json"), instance=instance), target)
-                written.append(target.read_bytes())
-            assert len(written[0]) > 2_000
-            assert b"<script" not in written[0]
-            assert written[0] == written[-1]
+    target, written = tmp_path / f"p{suffix}", []
+    for what in (evil, evil, evil.with_name("several.json")):
+        save(plot(what, instance=None if what == evil else evil), target)
+        written.append(target.read_bytes())
+        assert len(written[-1]) > 2_000
+        assert b"<script" not in written[-1]
+    assert written[0] == written[1]
 
 
 def test_plot_refuses_what_has_no_picture(tmp_path: Path) -> None:
-    nothing = solve("instances/dssp/conflict.json")
-    (tmp_path / "nothing.json").write_bytes(encode(nothing))
-    (tmp_path / "other.json").write_bytes(msgspec.json.encode({"a": 1}))
-    for name in ("nothing.json", "other.json", "missing.json"):
+    result, other = tmp_path / "result.json", tmp_path / "other.json"
+    result.write_bytes(encode(solve("instances/dssp/conflict.json")))
+    other.write_bytes(b'{"a": 1}')
+    for file in (result, other, tmp_path / "missing.json"):
         with pytest.raises(InputError):
-            plot(tmp_path / name)
+            plot(file)
+    document = msgspec.to_builtins(solve("instances/epoch/fig8.json").document())
+    result.write_bytes(msgspec.json.encode(document | {"solution": {"epochs": []}}))
+    assert "that `check` passes" in str(refusal(plot, result))
 
 
 def legend(figure: Any) -> list[str]:
@@ -79,27 +73,20 @@ def legend(figure: Any) -> list[str]:
 
 
 def test_plot_draws_into_given_axes(evil: Path, tmp_path: Path) -> None:
-    from schedopt import plan_table
-
     night = load(evil)
-    ran, chosen = evaluate(night, "lcpf"), solve(night)
+    ran = evaluate(night, "lcpf")
     table = plan_table(night, ran)
     figure = Figure()
-    axes = figure.subplots(4)
-    for ax, what in zip(axes, (night, ran, chosen, table), strict=True):
-        several = len(night.groups) > 1 and what is chosen
-        if several:
-            assert "panels" in str(refusal(plot, what, instance=night, ax=ax))
-            continue
+    axes = figure.subplots(3)
+    for ax, what in zip(axes, (night, ran, table), strict=True):
         assert plot(what, instance=night, ax=ax) is ax
         assert ax.patches or ax.collections
     assert figure.axes == list(axes)
     assert "panels" in str(refusal(plot, [ran, ran], instance=night, ax=axes[0]))
     assert plot(table).axes[0].patches  # and the next picture has a figure of its own
     table.write_csv(tmp_path / "plan.csv")
-    for files in ([tmp_path / "plan.csv"] * 3, [tmp_path / "plan.csv", evil]):
-        with pytest.raises(InputError):
-            plot(files)
+    with pytest.raises(InputError):
+        plot([tmp_path / "plan.csv", evil])
 
 
 def test_plot_of_a_plan_needs_no_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,17 +102,13 @@ def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:
     found = evaluate(night, policies)
     figure = plot(found, instance=night)
     assert set(policies) <= set(legend(figure))
-    bars = [len(axes.patches) for axes in figure.axes]
     groups = len(night.groups["team"])
-    assert bars == [groups * (len(policies) + 1)]  # and what was asked for
+    assert len(figure.axes[0].patches) == groups * (len(policies) + 1)  # and what was asked for
     (tmp_path / "a.json").write_bytes(encode(found[0].document()))
     assert "at most" in legend(plot(tmp_path / "a.json"))  # its night is among the examples
     (tmp_path / "b.json").write_bytes(encode([result.document() for result in found[1:]]))
-    night_file = NIGHT.absolute()
-    words = ["a.json", "b.json", "--instance", night_file, "--output", "all.pdf"]
+    words = ["a.json", "b.json", "--instance", NIGHT.absolute(), "--output", "all.pdf"]
     run("plot", *words, directory=tmp_path)
-    run("plot", night_file, directory=tmp_path)
-    assert (tmp_path / "night.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
 
 
@@ -137,19 +120,15 @@ def test_plot_names_tell_results_of_one_policy_apart() -> None:
     rule = Forbid(jobs=("crumb",), name="no crumb")
     ruled = [evaluate(file, "greedy"), evaluate(file, "greedy", constraints=[rule])]
     assert names(ruled) == ["greedy", "greedy, no crumb"]
-    free = msgspec.structs.replace(load("instances/hesrpt/teams.json"), constraints=())
-    kept = [solve(free), solve("instances/hesrpt/teams.json")]
-    assert names(kept) == ["allocation", "allocation, finance floor"]
     seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
     assert names(seeds) == ["random, seed 1", "random, seed 2"]
-    assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
 
 
-@pytest.mark.parametrize("length", [2.0, 6.0, 8.7, 9.3, 9.9, 10.0])
+@pytest.mark.parametrize("length", [2.0, 8.7, 9.9, 10.0])
 def test_plot_of_a_plan_has_no_text_across_the_deadline(length: float) -> None:
     jobs = (Job(name="a", reward=1, stages=((length,) * 3,)),)
     night = Instance(name="n", processors=3, deadline=10, jobs=jobs)
-    figure = plot(schedopt.plan_table(night, solve(night)), instance=night)
+    figure = plot(plan_table(night, solve(night)), instance=night)
     renderer: Any = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     (axes,) = figure.axes
@@ -161,29 +140,12 @@ def test_plot_of_a_plan_has_no_text_across_the_deadline(length: float) -> None:
     assert box.x1 < axes.get_window_extent(renderer).x1
 
 
-def test_plot_of_two_problems_is_refused(tmp_path: Path) -> None:
+def test_plot_of_different_things_is_refused(tmp_path: Path) -> None:
     files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
     found = [evaluate(file, "core") for file in files]
     assert {"greedy-trap: core", "two-shots: core"} <= set(legend(plot(found)))
     with pytest.raises(InputError, match="one problem"):
         plot([*found, evaluate("instances/epoch/fig8.json", "equi-epoch")])
-    (tmp_path / "r.json").write_bytes(encode(found[0].document()))
-    assert "results or rows alone" in str(refusal(plot, [tmp_path / "r.json", NIGHT]))
     (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
     with pytest.raises(InputError, match="results or rows alone"):
-        plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])
-
-
-@pytest.mark.parametrize(
-    ("example", "change"),
-    [
-        ("dssp/greedy-trap.json", {"capacity": 0.0, "shares": {}}),
-        ("epoch/fig8.json", {"epochs": []}),
-    ],
-)
-def test_plot_refuses_a_tampered_result(example: str, change: Any, tmp_path: Path) -> None:
-    document = msgspec.to_builtins(solve(Path("instances") / example).document())
-    document["solution"] |= change
-    result = tmp_path / "result.json"
-    result.write_bytes(msgspec.json.encode(document))
-    assert "that `check` passes" in str(refusal(plot, result))
+        plot([found[0], tmp_path / "rows.jsonl"])

@@ -1,4 +1,4 @@
-"""Processes that begin, die, hang, and have no room to write: what is computed stays, once each."""
+"""Processes that die, hang, and have no room to write: what is computed stays, once each."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from builders.cli import COMMAND, ROOT, process, run
 from builders.reports import timeless
 
-from schedopt.formulations.constraints import Require
-from schedopt.instances.dssp import Instance, Selected, selected
-from schedopt.instances.errors import InputError
-from schedopt.policies import registry
-from schedopt.policies.registry import Policy
+from schedopt.policies.from_file import load_only
 from schedopt.sweep.rows import BenchRow, read_lines, read_rows
-from schedopt.sweep.sources import GeneratedSource, generated_sources
+from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import BenchError, bench
 
 NIGHTS = generated_sources("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
@@ -47,43 +40,52 @@ def test_bench_replaces_killed_workers() -> None:
 # --- kill -9, and a full disk ----------------------------------------------------------------
 
 
-def begun(*words: str, output: Path, rows: int) -> subprocess.Popen[str]:
+def begun(*words: str, output: Path) -> subprocess.Popen[str]:
     """Start a bench in a process group of its own, and wait until it has written some rows."""
     process = subprocess.Popen(
-        [*COMMAND, "bench", *words, "--output", str(output)],
+        [*COMMAND, "bench", *words, "--policy", "greedy", "--jobs", "2", "--output", str(output)],
         cwd=ROOT,
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not output.exists() or output.read_bytes().count(b"\n") < rows:
+    while not output.exists() or output.read_bytes().count(b"\n") < 3:
         assert process.poll() is None
         time.sleep(0.005)
     return process
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_bench_loses_no_row(tmp_path: Path, jobs: int) -> None:
+def _all_gone(group: int) -> None:
+    """Make sure that the workers of a killed bench end too."""
+    for _ in range(600):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("its workers outlive it")
+
+
+def test_killed_bench_loses_no_row(tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
-    words = ["--generate", "dssp/render-night,seeds=1-12,nights=30,stages=false"]
-    words += ["--policy", "greedy,core", "--jobs", str(jobs)]
-    process = begun(*words, output=output, rows=3)
+    words = ["--generate", "dssp/render-night,seeds=1-20,nights=30,stages=false"]
+    process = begun(*words, output=output)
     process.kill()
     process.communicate()
     _all_gone(process.pid)
     kept = {row.key: row for row in read_lines(output, BenchRow, cut=True)}
-    assert 3 <= len(kept) == output.read_bytes().count(b"\n") < 24
-    run("bench", *words, "--output", output)
+    assert 3 <= len(kept) == output.read_bytes().count(b"\n") < 20
+    run("bench", *words, "--policy", "greedy", "--output", output)
     rows = read_rows(output)
-    assert len({row.key for row in rows}) == len(rows) == 24
+    assert len({row.key for row in rows}) == len(rows) == 20
     assert all(row == kept[row.key] for row in rows if row.key in kept)
 
 
 def test_bench_interrupted_ends_all_processes_and_keeps_rows(tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
-    words = ["--generate", "dssp/render-night,seeds=1-2000,stages=false", "--jobs", "2"]
-    process = begun(*words, "--policy", "greedy", output=output, rows=3)
+    words = ["--generate", "dssp/render-night,seeds=1-2000,stages=false"]
+    process = begun(*words, output=output)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
     out, err = process.communicate()
     assert process.returncode == 130
@@ -94,35 +96,21 @@ def test_bench_interrupted_ends_all_processes_and_keeps_rows(tmp_path: Path) -> 
     assert 3 <= len(read_rows(output)) < 2000
 
 
-def _all_gone(group: int) -> None:
-    """Make sure that the workers of a killed bench end after their present instances."""
-    for _ in range(600):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    raise AssertionError("its workers outlive it")
-
-
 FULL = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, ({bytes}, {bytes}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2500, 2500))
 from schedopt.__main__ import main
 sys.argv = ["schedopt", *{words!r}]
 main()
 """
 
 
-@pytest.mark.parametrize("suffix", (".jsonl", ".parquet"))
-def test_bench_on_a_full_disk_keeps_valid_rows(tmp_path: Path, suffix: str) -> None:
-    output = tmp_path / f"rows{suffix}"
+def test_bench_on_a_full_disk_keeps_valid_rows(tmp_path: Path) -> None:
+    output, journal = tmp_path / "rows.parquet", tmp_path / "rows.parquet.jsonl"
     words = ["bench", "--generate", "dssp/uncorrelated,seeds=0-11,jobs=50"]
     words += ["--policy", "greedy", "--output", str(output)]
-    script = FULL.format(bytes=2500, words=words)
-    done = process(sys.executable, "-c", script, status=2)
+    done = process(sys.executable, "-c", FULL.format(words=words), status=2)
     assert "expected room to write" in done.stderr.splitlines()[-1]
-    journal = output if suffix == ".jsonl" else Path(f"{output}.jsonl")
     assert list(tmp_path.iterdir()) == [journal]
     kept = read_lines(journal, BenchRow, cut=True)
     assert 1 <= len(kept) < 12
@@ -134,117 +122,63 @@ def test_bench_on_a_full_disk_keeps_valid_rows(tmp_path: Path, suffix: str) -> N
 
 
 UNGUARDED = """
-from schedopt import bench
-from schedopt.sweep.sources import generated_sources
-
-nights = generated_sources("dssp", seeds=range(40))
-bench(generated=nights, policies=["greedy"], jobs=2, output={output!r})
+import schedopt
+schedopt.bench(generated=["dssp/uncorrelated,seeds=1-9"], policies=["greedy"], jobs=2)
 """
 
 
 def test_bench_in_an_unguarded_script_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text(UNGUARDED.format(output=str(tmp_path / "rows.jsonl")))
-    words = {"PYTHONPATH": str(ROOT)}
-    said = process(sys.executable, script, status=1, env=words, timeout=600).stderr
-    assert said.splitlines()[-1].endswith(
-        "jobs: found one that ended before it was ready; expected processes that can begin: "
-        'a script must call this under `if __name__ == "__main__":`'
-    )
+    script.write_text(UNGUARDED)
+    said = process(sys.executable, script, status=1, env={"PYTHONPATH": str(ROOT)}).stderr
+    assert "a script must call this under `if __name__" in said.splitlines()[-1]
 
 
 # --- policies that raise, exit or kill their process ----------------------------------------
 
-SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
+RIGGED = r"""
+import os, sys
+from schedopt.instances.errors import InputError
+from schedopt.policies.dssp.selectors import selector
 
-
-def raises(instance: Instance) -> Selected:
+@selector("raises", source="a test", summary="fails")
+def raises(items):
     raise ValueError("line\nafter line \x1b[31m")
 
-
-def refuses(instance: Instance) -> Selected:
+@selector("refuses", source="a test", summary="fails")
+def refuses(items):
     raise InputError("another world", found="this one")
 
+@selector("exits", source="a test", summary="fails")
+def exits(items):
+    sys.exit("enough")
 
-def exits(instance: Instance) -> Selected:
-    if instance.name != "tiny":
-        sys.exit("enough")
-    return selected(instance, [])
-
-
-def quits(instance: Instance) -> Selected:
-    if instance.name != "tiny":
-        os._exit(0)
-    return selected(instance, [])
+@selector("quits", source="a test", summary="fails")
+def quits(items):
+    os._exit(0)
+"""
 
 
-LOUD = [raises, refuses, exits]
-QUITTING = [quits]
-NAMES = [policy.__name__ for policy in LOUD + QUITTING]
-
-
-def rig() -> None:
-    for policy in LOUD + QUITTING:
-        if policy.__name__ not in registry.registered("dssp"):
-            registry.register(Policy(policy.__name__, "dssp", policy, "a test", "fails"))
-
-
-@pytest.fixture(autouse=True)
-def rigged() -> Iterator[None]:
-    rig()
-    yield
-    for name in NAMES:
-        del registry._POLICIES["dssp"][name]
-
-
-@dataclass(frozen=True)
-class Rigged(GeneratedSource):
-    """An instance whose reading brings the policies into a worker's process."""
-
-    def load(self) -> Any:
-        rig()
-        return super().load()
-
-
-FEW = [Rigged("dssp", "uncorrelated", seed, {"jobs": 20}) for seed in (1, 2)]
-
-
-def sound(row: BenchRow) -> bool:
-    return row.termination == "completed" and row.gap is not None
-
-
-def failed(row: BenchRow) -> bool:
-    said = str(row.message)
-    return row.termination == "error" and row.objective is None and "\n" not in said
-
-
-def test_bench_records_policies_that_raise_or_exit(tmp_path: Path) -> None:
-    names = ["greedy", *(policy.__name__ for policy in LOUD), "core"]
-    output = tmp_path / "rows.jsonl"
-    rows = bench(generated=FEW, policies=names, output=output)
-    assert [row.policy for row in rows] == names * 2
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_bench_loses_only_the_rows_of_policies_that_fail(tmp_path: Path, jobs: int) -> None:
+    file, output = tmp_path / "rigged.py", tmp_path / "rows.jsonl"
+    file.write_text(RIGGED)
+    names = ["greedy", "raises", "refuses", "exits", *["quits"] * (jobs > 1), "core"]
+    words = {"policies": names, "policy_files": [file], "output": output, "jobs": jobs}
+    try:
+        rows = bench(generated=NIGHTS[:1], **words)  # type: ignore[arg-type]
+    except BenchError as error:
+        assert "its process died (quits)" in str(error)
+        rows = error.rows
+    load_only(())
+    assert [row.policy for row in rows] == ["greedy", "raises", "refuses", "exits", "core"]
     for row in rows:
-        assert sound(row) if row.policy in ("greedy", "core") else failed(row)
         assert row.reference is not None
-    messages = {row.policy: str(row.message) for row in rows}
-    assert messages["raises"].startswith("ValueError: line\\nafter line \\x1b[31m")
-    assert messages["refuses"] == "found this one; expected another world"
-    assert messages["exits"] == "SystemExit: enough"
+        sound = row.termination == "completed" and row.gap is not None
+        failed = row.termination == "error" and row.objective is None
+        assert sound if row.policy in ("greedy", "core") else failed
+        assert "\n" not in str(row.message)
+    assert "ValueError: 'line\\nafter line \\x1b[31m'" in str(rows[1].message)
+    assert rows[2].message == "found this one; expected another world"
+    assert "SystemExit: 'enough'" in str(rows[3].message)
     assert read_rows(output) == rows
-    assert bench(generated=FEW, policies=names, output=output) == rows
-
-
-def test_bench_loses_only_the_row_of_a_policy_that_ends_its_process() -> None:
-    with pytest.raises(BenchError) as caught:
-        bench(generated=FEW[:1], policies=["greedy", "quits", "exits"], jobs=2)
-    assert "its process died (quits)" in str(caught.value)
-    assert [row.policy for row in caught.value.rows] == ["greedy", "exits"]
-    assert [sound(row) for row in caught.value.rows] == [True, False]
-
-
-def test_bench_refuses_unusable_instances_before_any_run() -> None:
-    rule = Require(jobs=("nobody",))
-    with pytest.raises(BenchError) as caught:
-        bench([SHOTS], generated=FEW, policies=["greedy"], constraints=[rule])
-    assert caught.value.rows == []
-    assert len(caught.value.failures) == 3

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,34 +14,22 @@ from schedopt.instances import files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode
-from schedopt.sweep.sources import generated_sources, parse_generated
+from schedopt.sweep.sources import parse_generated
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    for folder in ("nights", "epochs"):
-        (tmp_path / folder).mkdir()
-    dump(generate("dssp", seed=1), tmp_path / "nights" / "night.json.gz")
-    dump(generate("epoch", seed=2), tmp_path / "epochs" / "epoch.json")
-    (tmp_path / "epochs" / "schema.json").write_text("{}")
-    return tmp_path
-
-
-def sweep(home: Path) -> dict[str, Any]:
-    """Return a sweep over files and generated instances, of two problems."""
-    return {
-        "paths": [home / "nights", home / "epochs"],
-        "generated": generated_sources("dssp", "uncorrelated", seeds=[4, 7], options={"jobs": 30}),
-        "policies": ["greedy", "core", "random", "paper-search"],
-        "options": {"fill": 0.8},
-        "seeds": (1, 2),
-    }
-
-
-def test_bench_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
-    rows = bench(**sweep(home))
+def test_bench_rows_are_by_instance_policy_options_and_seed(tmp_path: Path) -> None:
+    dump(generate("dssp", seed=1), tmp_path / "night.json.gz")
+    dump(generate("epoch", seed=2), tmp_path / "epoch.json")
+    (tmp_path / "schema.json").write_text("{}")
+    rows = bench(
+        tmp_path,
+        generated=["dssp/uncorrelated,seeds=4-5,jobs=30"],
+        policies=["greedy", "core", "random", "heuristic-epoch"],
+        options={"fill": 0.8},
+        seeds=(1, 2),
+    )
     night = [row for row in rows if row.file.endswith("night.json.gz")]
     assert [(row.policy, row.options.get("fill"), row.seed) for row in night] == [
         ("greedy", 0.8, 1),
@@ -50,13 +37,12 @@ def test_bench_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
         ("random", None, 1),  # it runs jobs: neither it nor its reference knows `fill`
         ("random", None, 2),
     ]
-    assert [row.file for row in rows if row.problem == "epoch"] == [str(home / "epochs/epoch.json")]
+    assert [row.file for row in rows if row.problem == "epoch"] == [str(tmp_path / "epoch.json")]
     labels = list(dict.fromkeys(row.file for row in rows))[2:]
-    assert labels == [f"dssp/uncorrelated,seed={seed},jobs=30" for seed in (4, 7)]
+    assert labels == [f"dssp/uncorrelated,seed={seed},jobs=30" for seed in (4, 5)]
     for label in labels:  # what a row says is enough to make its instance anew
         (source,) = parse_generated(label)
-        options = {"jobs": 30}
-        again = generate("dssp", "uncorrelated", seed=source.seed, options=options)
+        again = generate("dssp", "uncorrelated", seed=source.seed, options={"jobs": 30})
         assert encode(source.load()) == encode(again)
 
 
@@ -74,20 +60,14 @@ def test_bench_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
 def test_bench_refuses_what_no_problem_of_the_sweep_knows(
     words: dict[str, object], said: str
 ) -> None:
-    mixed = [
-        *generated_sources("dssp", "uncorrelated", seeds=[1]),
-        *generated_sources("epoch", seeds=[1]),
-    ]
+    mixed = ["dssp/uncorrelated,seed=1", "epoch,seed=1"]
     with pytest.raises(InputError) as caught:
         bench(generated=mixed, **words)  # type: ignore[arg-type]
     assert said in str(caught.value)
 
 
-def test_bench_takes_generated_instances_as_text() -> None:
-    text = "dssp/uncorrelated,seeds=1-3,jobs=20"
-    rows = bench(generated=[text], policies=["greedy"])
-    assert [row.file for row in rows] == [one.label for one in parse_generated(text)]
-    words = ("bench", "example:small", "--policy", "msf", "--option", "arrivals=2000", "--json")
+def test_bench_takes_seeds_of_policies() -> None:
+    words = ("bench", "example:two-shots", "--policy", "random", "--json")
     told = run(*words, "--seed", "1-2", "--seed", 5).stdout.splitlines()
     assert [json.loads(line)["seed"] for line in told] == [1, 2, 5]
     assert "seeds, such as 7 or 1-20" in refused(*words, "--seed", "x")
@@ -99,7 +79,6 @@ def night() -> Instance:
 
 
 def test_whatif_rows_equal_solving_each_variation() -> None:
-
     varied = ["processors=1,2,3", "rules.cap.at_most.fx=0.2:0.6:0.2"]
     rows = schedopt.whatif(night(), varied)
     assert len(rows) == 9
@@ -131,9 +110,8 @@ def test_whatif_resumes_on_several_processes(tmp_path: Path) -> None:
     assert "8 with other options" in str(
         refusal(schedopt.whatif, source, ["processors=1,2"], output=output)
     )
-    picture = tmp_path / "curves.svg"
-    run("plot", output, "--output", picture)
-    assert b"option.fill 0.5" in picture.read_bytes() or picture.stat().st_size > 5000
+    run("plot", output, "--output", tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     output.write_bytes(output.read_bytes().replace(b'"message":"', b'"message":"\xff', 1))
     assert "row 1: expected a variation of a sweep" in str(
         refusal(schedopt.whatif, source, varied, output=output)
@@ -162,14 +140,11 @@ def test_whatif_reads_units_and_places(tmp_path: Path) -> None:
     [
         ("procesors=1", "procesors"),
         ("processors=0", "processors"),
-        ("processors=x", "processors"),
         ("deadline=06:00", "a start with its date"),
         ("rules.cop.at_most.fx=0.1", "cap"),
-        ("jobs.j9.reward=1", "j9"),
         ("processors", "PLACE=VALUES"),
         ("processors=1:2:0", "FIRST:LAST:STEP"),
         ("processors=1:99999999:1", "FIRST:LAST:STEP"),
-        ("processors=1,,2", "between two commas"),
         ("processors.x=1", "contains other"),
     ],
 )

@@ -5,7 +5,7 @@ as a text with expressions of the measured values in braces, and the expression 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,6 @@ from typing import Any
 import msgspec
 
 FILE = Path(__file__).with_name("claims.json")
-MODULES = {
-    "dssp": ("theorems", "nights"),
-    "hesrpt": ("theorems", "figures"),
-    "epoch": ("schedules", "sweeps"),
-    "msfq": ("figures", "lemmas"),
-}
-"""The modules with the runners of each problem."""
-
 Values = dict[str, Any]
 """Measured values by name; ``curves`` has the points of a figure's curves by their labels."""
 Runner = Callable[[bool], Values]
@@ -83,20 +75,12 @@ def ledger() -> dict[str, Entry]:
 def runner(name: str) -> Runner:
     """Return the runner of an entry: for ``dssp/figure-3`` the function ``figure_3`` of a module.
 
-    The modules are those of `MODULES`. With ``quick`` a runner takes seconds.
-
-    Raises
-    ------
-    KeyError
-        If there is no runner of this name.
+    With ``quick`` a runner takes seconds.
     """
-    row, _, item = name.partition("/")
-    for part in MODULES[row]:
-        module = import_module(f"schedopt.validation.reproduce.{row}_{part}")
-        function: Runner | None = getattr(module, re.sub("[-.]", "_", item), None)
-        if function is not None:
-            return function
-    raise KeyError(name)
+    problem, _, item = name.partition("/")
+    module = import_module(f"schedopt.validation.reproduce.{problem}")
+    function: Runner = getattr(module, re.sub("[-.]", "_", item))
+    return function
 
 
 def proven_optimum(model: Any, solver: str | None = None, time_limit: float | None = None) -> Any:
@@ -141,3 +125,12 @@ def runner_over(
 def list_by_name(values: Mapping[str, float], form: str) -> str:
     """Return values by name as a text."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
+def verdict(held: Sequence[bool | None]) -> str:
+    """Return the verdict of an entry in words: the worst of its claims."""
+    if False in held:
+        return "differs" if not any(held) else f"differs in {held.count(False)} of {len(held)}"
+    if None in held:
+        return "cannot be checked" if not any(held) else "holds as far as it can be checked"
+    return "holds"

@@ -1,20 +1,138 @@
-"""Figures 3 to 10 and section 5.2 of the dssp paper: selectors and dispatchers on render nights."""
+"""Claims of the dssp paper: theorems solved exactly, and figures on render nights."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from itertools import count, islice
+from itertools import combinations, count, islice
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from schedopt.instances.dssp import Instance
+from schedopt.formulations.dssp import Schedule
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.generators import DEADLINE, GENERATORS, PROCESSORS, render_season
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.ledger import Values
+from schedopt.validation.reproduce.ledger import Values, proven_optimum, runner_over
+
+DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
+
+
+def optimal_reward(night: Instance) -> float:
+    """Return the proven optimal reward of a schedule."""
+    return float(proven_optimum(Schedule(night), "model").objective)
+
+
+def reductions(generator: str, few: int, many: int, **options: int) -> Any:
+    """Return a function that yields instances of a reduction, half of them with a solution."""
+
+    def cases(quick: bool) -> Iterator[tuple[Instance]]:
+        for seed in range(few if quick else many):
+            yield (GENERATORS[generator](seed, planted=seed % 2 == 0, **options),)
+
+    return cases
+
+
+@runner_over(reductions("partition", 20, 200, numbers=7, largest=30))
+def theorem_1(night: Instance) -> Values:
+    numbers = [length for stage in night.jobs[0].stages or () for length in stage]
+    halves = (c for size in range(len(numbers) + 1) for c in combinations(numbers, size))
+    halved = any(2 * sum(part) == sum(numbers) for part in halves)
+    return {"earned": optimal_reward(night) > 0, "possible": halved}
+
+
+@runner_over(reductions("matching", 8, 40, size=3, triples=6))
+def theorem_2(night: Instance) -> Values:
+    triples = [tuple(map(int, job.name.split("-")[2:])) for job in night.jobs]
+    perfect = any(
+        all(len(set(column)) == 3 for column in zip(*some, strict=True))
+        for some in combinations(triples, 3)
+    )
+    return {"earned": optimal_reward(night) >= 3, "possible": perfect}
+
+
+def unit_rewards(quick: bool) -> Iterator[tuple[Instance]]:
+    """Yield nights of a few jobs with unit rewards, most of which cannot complete all jobs."""
+    for seed in range(60 if quick else 1_000):
+        draw = np.random.Generator(np.random.PCG64(seed))
+        jobs = tuple(
+            Job(
+                name=f"j{i}",
+                reward=1.0,
+                stages=tuple(
+                    tuple(draw.integers(1, 6, draw.integers(1, 4)).astype(float).tolist())
+                    for _ in range(draw.integers(1, 4))
+                ),
+            )
+            for i in range(draw.integers(3, 9))
+        )
+        longest = max(sum(map(max, job.stages or ())) for job in jobs)
+        processors, deadline = int(draw.integers(2, 5)), float(longest + draw.integers(0, 8))
+        name = f"unit-{seed}"
+        yield (Instance(name=name, processors=processors, deadline=deadline, jobs=jobs),)
+
+
+def ratio_and_optimum(night: Instance) -> tuple[float, float]:
+    """Return T/D and OPT."""
+    return float(night.critical_paths.max() / night.deadline), optimal_reward(night)
+
+
+@runner_over(unit_rewards)
+def theorem_3(night: Instance) -> Values:
+    maxk = registered("dssp")["maxk"]
+    ratio, best = ratio_and_optimum(night)
+    part = 1 - ratio * (1 - 1 / night.processors)
+    least = max(part * best - 1, best - (night.processors - 1))
+    gains = [night.objective_of(maxk.run(night, dispatcher=d)) - least for d in DISPATCHERS]
+    return {"gain": gains}
+
+
+@runner_over(unit_rewards)
+def theorem_4(night: Instance) -> Values:
+    policies, (ratio, best) = registered("dssp"), ratio_and_optimum(night)
+    proven = (1 - ratio * (1 - 1 / night.processors)) * best
+    printed = (1 - ratio) * (1 - 1 / night.processors) * best
+    chosen = policies["greedy"].run(night, fill="guaranteed")
+    gotten = [night.objective_of(policies[d].run(night, after=chosen)) for d in DISPATCHERS]
+    return {
+        "late": [got < len(chosen.selected) for got in gotten],
+        "printed": [got - (printed - 1) for got in gotten],
+        "proven": [got - (proven - 1) for got in gotten],
+    }
+
+
+def run_time_alone(night: Instance, job: Job, processors: int) -> float:
+    """Return the completion time of a job that runs alone."""
+    single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
+    simulated = dispatchers.simulate_dispatcher(single, "first", np.array([0]))
+    return float(simulated.completion[0])
+
+
+def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
+    """Yield the jobs of render nights."""
+    for night in map(GENERATORS["render-night"], range(3 if quick else 30)):
+        yield from ((night, job) for job in night.jobs)
+
+
+@runner_over(jobs_of_nights)
+def figure_1(night: Instance, job: Job) -> Values:
+    tasks = sum(map(len, job.stages or ()))
+    return {
+        "demand": abs(run_time_alone(night, job, 1) / job.planned_demand - 1),
+        "path": abs(run_time_alone(night, job, tasks) / job.planned_critical_path - 1),
+    }
+
+
+def figure_2(_: bool) -> Values:
+    jobs = tuple(Job(name=name, reward=1, stages=((5, 5), (5, 5))) for name in ("a", "b"))
+    night = Instance(name="figure-2", processors=2, deadline=10, jobs=jobs)
+    alone = min(run_time_alone(night, job, 2) for job in jobs)
+    return {"alone": alone, "best": optimal_reward(night)}
+
+
+# --- Figures 3 to 10 and section 5.2: selectors and dispatchers on render nights -----------------
 
 HOUR = 3600.0
 NIGHT = DEADLINE / HOUR
@@ -105,7 +223,6 @@ def over_time(values: Mapping[str, Floats]) -> dict[str, Any]:
 
 
 def figure_3(quick: bool) -> Values:
-    """Measure when jobs complete under six dispatchers."""
     done = {name: ends for name, (ends, *_) in dispatch_nights(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
     by_deadline = TIMES <= NIGHT
@@ -125,7 +242,6 @@ def figure_3(quick: bool) -> Values:
 
 
 def figure_4(quick: bool) -> Values:
-    """Measure when processors are released, and how long they are idle."""
     dispatched = dispatch_nights(quick)
     release = {name: of for name, (_, of, _, _) in dispatched.items()}
     spread = {n: float(np.subtract(*np.percentile(of, [95, 5]))) for n, of in release.items()}
@@ -141,7 +257,6 @@ def figure_4(quick: bool) -> Values:
 
 
 def figure_5(quick: bool) -> Values:
-    """Measure the fraction of the reward that is earned as the longest critical path grows."""
     step, subsets = (1.625, 8) if quick else (0.25, 30)
     bounds = np.arange(1.0, 7.5 + 1e-9, step)
     season = GENERATORS["render-night"](seed=2, nights=112)
@@ -241,7 +356,6 @@ figure_8, figure_9, figure_10 = (
 
 
 def section_5_2(quick: bool) -> Values:
-    """Measure selectors without dispatching, on nights whose demand is 10% above the capacity."""
     nights = busy_nights(14_300, 6 if quick else 18)
     return {
         reward: max(lead_of_optimum(with_rewards(night, reward), reward) for night in nights)

@@ -1,4 +1,4 @@
-"""Theorems and lemmas of the heSRPT paper on random instances, and abstracts on concave speedups.
+"""Claims of the heSRPT paper on random instances, and of abstracts on concave speedups.
 
 `smartfill` and `wham` compare the claims of two abstracts of 2025 and 2026 with optima over all
 orders that branch and bound proves.
@@ -12,6 +12,7 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Job, Power, Speedup, Table
+from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import least_makespan
@@ -68,7 +69,6 @@ def shares_of(x: Any, p: float, servers: int) -> Any:
 
 @runner_over(few_cases)
 def theorem_1(x: Any, p: float, servers: int) -> Values:
-    """Return the error of the makespan when all jobs complete together."""
     from schedopt.solvers.portfolio import solve
 
     own = [Power(p=p), Amdahl(parallel=0.9), Power(p=0.7), Power(p=p), Power(p=p)][: len(x)]
@@ -80,7 +80,6 @@ def theorem_1(x: Any, p: float, servers: int) -> Values:
 
 @runner_over(random_cases)
 def theorem_2(x: Any, p: float, servers: int) -> Values:
-    """Return the errors of the printed and the corrected formula of the makespan."""
     least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
     logs = np.log(x) / p
     norm = float(np.exp(p * (logs.max() + np.log(np.exp(logs - logs.max()).sum()))))
@@ -91,7 +90,6 @@ def theorem_2(x: Any, p: float, servers: int) -> Values:
 
 
 def theorem_3(quick: bool) -> Values:
-    """Measure the least work, relative to averaged shares, over random shares within an epoch."""
     table = Table(points=((1, 1), (4, 3), (9, 4)))
     kinds = (Power(p=0.3), Power(p=0.9), Amdahl(parallel=0.8), table)
     least, rounds = np.inf, 200 if quick else 5_000
@@ -106,7 +104,6 @@ def theorem_3(quick: bool) -> Values:
 
 @runner_over(lambda quick: random_cases(quick, 5))
 def theorem_4(x: Any, p: float, servers: int) -> Values:
-    """Return the changes of the relative shares from each epoch to the next."""
     solved = search_orders(instance_of(x, Power(p=p), servers), range(len(x))).solution()
     changes = [
         abs(before.share.get(name, 0.0) / left / share - 1)
@@ -120,7 +117,6 @@ def theorem_4(x: Any, p: float, servers: int) -> Values:
 
 @runner_over(lambda quick: random_cases(quick, 5 if quick else 6))
 def theorem_5(x: Any, p: float, servers: int) -> Values:
-    """Return the error of shortest first against the best of all orders."""
     ones, orders = np.ones(len(x)), map(list, permutations(range(len(x))))
     best = min(closed_form(x[order], ones, p, servers).bound for order in orders)
     return {"off": abs(closed_form(x, ones, p, servers).value / best - 1)}
@@ -128,7 +124,6 @@ def theorem_5(x: Any, p: float, servers: int) -> Values:
 
 @runner_over(numbered_cases)
 def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> Values:
-    """Return how much the shares change with the sizes."""
     others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
     change = np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max()
     return {"off": float(change)}
@@ -136,7 +131,6 @@ def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> Valu
 
 @runner_over(random_cases)
 def theorem_7(x: Any, p: float, servers: int) -> Values:
-    """Return the error of the formula of the shares."""
     from schedopt.solvers.hesrpt.price_kernels import best_shares, curves, prices_of
 
     instance = instance_of(x, Power(p=p), servers)
@@ -149,7 +143,6 @@ def theorem_7(x: Any, p: float, servers: int) -> Values:
 
 @runner_over(random_cases)
 def theorem_8(x: Any, p: float, servers: int) -> Values:
-    """Return the errors of the formula of the total flow time: optimum and simulation."""
     instance = instance_of(x, Power(p=p), servers)
     total, search = hesrpt_total(x, p, servers), search_orders(instance)
     simulated = instance.objective_of(registered("hesrpt")["hesrpt"].run(instance))
@@ -176,7 +169,6 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
 
 @runner_over(numbered_cases)
 def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> Values:
-    """Return the error of the equivalence of idle servers and a slower system."""
     beta = float(draw.uniform(0.05, 0.95))
     parts = draw.dirichlet(np.ones(len(x))) + 1e-3
     shares = (1 - beta) * parts / parts.sum()
@@ -201,7 +193,6 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
 
 @runner_over(scale_free)
 def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> Values:
-    """Return the changes of ω over epochs, and the errors of its formula."""
     del servers, total
     finite = np.isfinite(omegas)
     first = np.where(finite[0], omegas[0], 0.0)
@@ -215,7 +206,6 @@ def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) 
 
 @runner_over(scale_free)
 def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> Values:
-    """Return the error of the total flow time by ω."""
     if not np.isfinite(omegas[0]).all():
         return {}
     return {"off": abs(float((sizes * unit_costs(omegas[0], p)).sum()) / servers**p / total - 1)}
@@ -244,12 +234,10 @@ def increasing(values: dict[float, Any]) -> Values:
 
 
 def lemma_3(_: bool) -> Values:
-    """Measure how ω_k increases."""
     return increasing({p: constants(p, 1_000) for p in POWERS})
 
 
 def lemma_4(_: bool) -> Values:
-    """Measure how the shares increase, by logarithms, since shares underflow for p near 1."""
     i, values = np.arange(1, 1_001), {}
     for p in POWERS:
         c = 1 / (1 - p)
@@ -260,7 +248,6 @@ def lemma_4(_: bool) -> Values:
 
 
 def lemma_5(_: bool) -> Values:
-    """Measure how the unit costs increase, and the error of their closed form."""
     k, values, off = np.arange(1, 1_001), {}, [0.0]
     for p in POWERS:
         with np.errstate(divide="ignore"):
@@ -324,7 +311,6 @@ def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
 
 @runner_over(smartfill_cases)
 def smartfill(instance: Instance) -> Values:
-    """Return the gap of SmartFill, whether jobs wait, and changes of ratios of derivatives."""
     bound, best = bounded_optimum(instance)
     shared, jobs = registered("hesrpt")["smartfill"].run(instance), len(instance.jobs)
     smooth = isinstance(instance.speedup, Power | Amdahl)
@@ -354,10 +340,9 @@ def _ratio_changes(instance: Instance, best: Allocated, step: float = 1e-6) -> I
 
 
 def wham(quick: bool) -> Values:
-    """Return the mean gaps of policies to proven bounds, on jobs with different speedups."""
     names = ("wham", "fw-cam", "equi", "knee", "srpt", "hell")
     gaps: dict[str, list[float]] = {name: [] for name in names}
-    for seed in range(8 if quick else 100):
+    for seed in range(4 if quick else 100):
         instance = weighted_jobs(np.random.default_rng(seed), None, 6)
         bound, _ = bounded_optimum(instance)
         for name in names:
@@ -366,4 +351,102 @@ def wham(quick: bool) -> Values:
     return {
         "mean": {name: float(np.mean(of)) for name, of in gaps.items()},
         "pair": cost_of("wham", pair) / bounded_optimum(pair)[0] - 1,
+    }
+
+
+# --- figures and examples ------------------------------------------------------------------------
+
+RIVALS = ("equi", "srpt", "hell", "knee")
+
+
+def figure_1(_: bool) -> Values:
+    k = np.linspace(0, 10, 101)
+    curves: Any = {f"p = {p:g}": (k, Power(p=p).at(k)) for p in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)}
+    return {
+        "concave": all((np.diff(y, 2) <= 1e-12).all() for _, y in curves.values()),
+        "below": all((y[k >= 1] <= k[k >= 1] + 1e-12).all() for _, y in curves.values()),
+        "curves": curves,
+    }
+
+
+def figure_2(quick: bool) -> Values:
+    from scipy.optimize import curve_fit
+
+    draw = np.random.Generator(np.random.PCG64(2))
+    k = np.array([1, 2, 4, 8, 16, 24, 32, 48, 64], dtype=float)
+    values: Values = {"curves": {}}
+    for name, p in (("blackscholes", 0.89), ("bodytrack", 0.82), ("canneal", 0.69)):
+        speedup = Power(p=p).at(k)
+        values["curves"][name] = (k, speedup)
+        errors = []
+        for _ in range(20 if quick else 200):
+            points = speedup * np.exp(0.03 * draw.standard_normal(len(k)))
+            fitted, _ = curve_fit(np.power, k, points, p0=0.5)
+            errors.append(abs(float(fitted[0]) - p))
+        values[name] = max(errors)
+    return values
+
+
+def example_75_25(_: bool) -> Values:
+    twins = instance_of([1, 1], Power(p=0.5))
+    best = search_orders(twins)
+    runs = [registered("hesrpt")[name].run(twins).completion for name in ("equi", "helrpt")]
+    ends, least = (max(completion.values()) for completion in runs)
+    return {
+        "share": max(best.solution().epochs[0].share.values()),
+        "total": best.value,
+        "together": abs(ends / least - 1) < 1e-12,
+        "halves": cost_of("equi", twins) / best.value,
+        "one_by_one": cost_of("srpt", twins) / best.value,
+    }
+
+
+def example_amdahl(_: bool) -> Values:
+
+    def split(servers: int) -> tuple[float, float]:
+        best = search_orders(instance_of([1, 1], Amdahl(parallel=0.9), servers))
+        return float(max(best.solution().epochs[0].share.values())), best.value
+
+    share, total = split(10)
+    near = min(range(2, 60), key=lambda n: abs(split(n)[0] - 0.635))
+    return {"share": share, "total": total, "near": near, "share_near": split(near)[0]}
+
+
+def figure_3(_: bool) -> Values:
+    instance = instance_of([30, 20, 10], Power(p=0.5), 500)
+    run = registered("hesrpt")["hesrpt"].run(instance)
+    times, remaining = [0.0], {job.name: [job.size] for job in instance.jobs}
+    for epoch in run.epochs:
+        times.append(epoch.end)
+        for name, sizes in remaining.items():
+            rate = float(Power(p=0.5).at(epoch.share.get(name, 0.0) * 500))
+            sizes.append(max(sizes[-1] - rate * (epoch.end - epoch.start), 0.0))
+    return {
+        "order": run.order,
+        "served": [{n for n, share in epoch.share.items() if share > 0} for epoch in run.epochs],
+        "rest": [{n for n, end in run.completion.items() if end >= e.end} for e in run.epochs],
+        "shares": [round(share, 4) for share in run.epochs[0].share.values()],
+        "curves": {f"{name}, remaining": (times, sizes) for name, sizes in remaining.items()},
+    }
+
+
+def figure_4(quick: bool) -> Values:
+    ratio: dict[str, list[float]] = {name: [] for name in RIVALS}
+    seeds, jobs = (1, 250) if quick else (10, 500)
+    for p in POWERS:
+        drawn = [GENERATORS["pareto"](seed + 1, p=p, jobs=jobs) for seed in range(seeds)]
+        best, *others = (
+            float(np.median([cost_of(name, instance) for instance in drawn]))
+            for name in ("hesrpt", *RIVALS)
+        )
+        for name, median in zip(RIVALS, others, strict=True):
+            ratio[name].append(median / best)
+    return {
+        "ratio": ratio,
+        "least": min(min(ratios) for ratios in ratio.values()),
+        "most": {name: max(ratios) for name, ratios in ratio.items()},
+        "mean": {name: float(np.exp(np.mean(np.log(ratios)))) for name, ratios in ratio.items()},
+        "near": [abs(h / s - 1) < 0.01 for h, s in zip(ratio["hell"], ratio["srpt"], strict=True)],
+        "powers": POWERS,
+        "curves": {name: (POWERS, np.log10(ratios).tolist()) for name, ratios in ratio.items()},
     }
