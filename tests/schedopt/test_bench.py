@@ -1,7 +1,9 @@
-"""Bench: gaps, formats, processes, resuming, honest statistics, and calls from Python."""
+"""Bench: gaps, formats, resuming, and statistics beside calculations done by hand."""
 
 import csv
-import re
+import itertools
+import json
+import statistics
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,29 +12,31 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from builders.cli import run
+from builders.cli import refused, run
 from builders.msfq import queue_of, random_jobs
 from builders.refusals import raising
-from builders.reports import row as some_row
+from builders.reports import row as plain_row
 
 import schedopt
-from schedopt.analysis.statistics import against, overview, summary
-from schedopt.analysis.tables import RowTable, leader, measured_tables
-from schedopt.formats import percent
+from schedopt.analysis.statistics import (
+    FEW,
+    against,
+    contenders,
+    interval,
+    profiles,
+    rank,
+    summary,
+)
+from schedopt.analysis.tables import standing_table
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.examples import examples
 from schedopt.instances.files import dump
-from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.registry import registered
 from schedopt.problems import problem
-from schedopt.report.pages import write_bench
 from schedopt.solvers.result import better
-from schedopt.sweep.measure import Sweep
 from schedopt.sweep.rows import FORMATS, BenchRow, read_rows
 from schedopt.sweep.sources import generated_sources, read_source
-from schedopt.verbs.bench import BenchError, bench, plan_tasks
+from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -109,144 +113,46 @@ def test_bench_refuses_to_overwrite_rows_of_another_sweep(nights: Path, tmp_path
         bench(nights, policies=["greedy"], output=alien)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_bench_reports_bad_files_and_keeps_the_rows_of_others(
-    nights: Path, tmp_path: Path, jobs: int
-) -> None:
+def test_bench_reports_bad_files_and_keeps_the_rows_of_others(nights: Path, tmp_path: Path) -> None:
     bad, odd = tmp_path / "bad.json", tmp_path / "odd.json"
     bad.write_text('{"problem": "dssp"')
     odd.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
     with pytest.raises(BenchError) as caught:
-        bench([bad, nights, odd], policies=["greedy"], jobs=jobs)
+        bench([bad, nights, odd], policies=["greedy"])
     assert len(caught.value.rows) == 5
     assert any("bad.json" in line for line in caught.value.failures)
     assert any("odd.json: processors" in line for line in caught.value.failures)
     assert len(caught.value.failures) == 2
 
 
-def row(policy: str, seed: int, objective: float | None, **more: object) -> BenchRow:
-    """Return a row of a queue whose optimum is 1."""
-    known = {
-        "instance": "i",
-        "problem": "msfq",
-        "reference": 1.0,
-        "reference_bound": 1.0,
-        "file": "f",
-    }
-    gap = None if objective is None else objective - 1
-    return some_row(
-        **known | {"policy": policy, "seed": seed, "objective": objective, "gap": gap} | more
-    )
-
-
-def test_against_pairs_replications_by_seed() -> None:
-    draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
-    rows = [row("a", i, draw) for i, draw in enumerate(draws)]
-    rows += [row("b", i, draw + 0.1) for i, draw in enumerate(draws)] + [row("c", 0, 1.35)]
-    pair, other = against(rows, "a")
-    assert (pair.compared, pair.better, pair.worse) == (12, 12, 0)
-    assert pair.low < pair.mean < pair.high < 0.1
-    assert (other.compared, other.better) == (12, sum(draw < 1.35 for draw in draws))
-    low, high = next((s.low, s.high) for s in summary(rows) if s.contender == "a")
-    assert low is not None and high is not None and low < high
-    more = [row(p, s, 1.5 + s, file=f) for p in "ab" for s in (0, 1) for f in ("f", "g")]
-    assert [pair.compared for pair in against(more, "a")] == [2]  # several instances are the unit
-
-
-def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
-    jobs = tuple(Job(name=f"j{i}", minimum=2) for i in range(2))
-    alone = Instance(name="alone", nodes=4, inequity=0, jobs=jobs)
-    path = tmp_path / "rows.jsonl"
-    rows = [row("a", 0, 2.0, reference=0.0, gap=None), row("b", 0, 0.0, reference=0.0, gap=0.0)]
-    path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
-    assert "reference 0" in run("summary", path).stdout
-    (pair,) = against(rows, "b")
-    assert (pair.better, pair.worse) == (1, 0)
-    assert all(row.gap is None or row.gap < 1e6 for row in schedopt.bench(alone))
-
-
 def test_bench_takes_instances_in_memory(tmp_path: Path) -> None:
     made = [source.load() for source in generated_sources("dssp", "uncorrelated", seeds=[1, 2])]
-    rows = schedopt.bench(made, policies=["greedy", "core"], output=tmp_path / "rows.jsonl")
+    rows = bench(made, policies=["greedy", "core"], output=tmp_path / "rows.jsonl")
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
-    again = schedopt.bench(made[0], policies=["greedy"])
-    assert again[0].objective == rows[0].objective
-    (pair,) = against(rows, "core")
-    assert (pair.compared, pair.worse) == (2, 0)
-    assert against(read_rows(tmp_path / "rows.jsonl"), "core") == [pair]
+    assert bench(made[0], policies=["greedy"])[0].objective == rows[0].objective
     with pytest.raises(InputError, match="different names"):
-        schedopt.bench([made[0], made[0]], policies=["greedy"])
+        bench([made[0], made[0]], policies=["greedy"])
 
 
-# --- logs, whose gaps are over bounds ---
-
-CLASSES = Path(__file__).parents[2] / "instances" / "msfq"
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    draw = np.random.default_rng(1)
-    n = 600
-    jobs = Jobs.of(
-        np.sort(draw.uniform(0, 6 * 604800.0, n)).round(),
-        draw.integers(1, 9, n),
-        draw.lognormal(8.5, 1.0, n).round() + 1,
-        user=[str(u) for u in draw.integers(0, 5, n).tolist()],
-    )
-    path = tmp_path_factory.mktemp("logs") / "small.json"
-    dump(queue_of(jobs, 8), path)
-    return path
+def test_source_holds_the_log_of_its_instance(tmp_path: Path) -> None:
+    original = queue_of(*random_jobs(7))
+    dump(original, tmp_path / "a.json")
+    source = read_source(tmp_path / "a.json")
+    (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
+    moved: Any = source.load()
+    assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
+    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
+    other = read_source(tmp_path / "a.json")
+    assert other.digest != source.digest, "another log is another instance"
 
 
-@pytest.fixture(scope="module")
-def rows(log: Path) -> RowTable:
-    names = ["fcfs", "easy", "saf", "adaptive-quickswap"]
-    return schedopt.bench([log], policies=names)
-
-
-def test_bench_plans_policies_for_logs_or_for_classes(log: Path) -> None:
-    sweep = Sweep()
-
-    def planned(path: Path) -> set[str]:
-        (task,) = plan_tasks([read_source(path)], sweep)
-        return {run.policy for run in task.runs}
-
-    every = registered("msfq")
-    on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
-    assert on_logs | on_classes == set(every)
-    assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
-    assert on_classes - on_logs == {"msfq", "two-threshold", "nmsr"}
-    named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
-    assert [row.termination for row in named] == ["not-applicable"]
-
-
-def test_table_and_page_of_a_log_show_the_gap_over_the_bound(
-    rows: RowTable, tmp_path: Path
-) -> None:
-    (shown,) = measured_tables(rows)
-    assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
-    (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
-    over = (rows[0].objective or 0.0) / bound - 1
-    assert next(cells[2] for cells in shown.texts() if cells[0] == "fcfs") == percent(over)
-    assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
-    best = min(rows, key=lambda row: row.objective or 0.0).policy
-    assert shown.rows[0][0] == best
-    assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
-    write_bench(rows, tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    section = text[text.index("<h2>Measures") : text.index(": waits, usage and the queue")]
-    assert "no schedule is below" in section
-    assert len(re.findall("<tr>", section)) == 1 + 4
-
-
-def test_evaluate_writes_starts_of_one_policy_only(log: Path, tmp_path: Path) -> None:
+def test_starts_are_written_of_one_policy_only(tmp_path: Path) -> None:
+    dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
+    starts = {"starts": str(tmp_path / "s.csv")}
     with pytest.raises(InputError, match="one policy on one instance: 2 runs would write"):
-        schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
+        evaluate(tmp_path / "a.json", ["fcfs", "easy"], options=starts)
     with pytest.raises(InputError, match="2 runs would write"):
-        schedopt.bench([log], policies=["fcfs", "saf"], options={"starts": str(tmp_path / "s.csv")})
-    told = schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
-    assert told.confidence is msgspec.UNSET  # a replay is exact
-    assert "by batch means" in run("evaluate", log, "--policy", "fcfs").stdout
+        bench(tmp_path / "a.json", policies=["fcfs", "easy"], options=starts)
 
 
 @cache
@@ -282,13 +188,153 @@ def test_evaluate_of_every_policy_beats_no_proven_optimum(name: str, tmp_path: P
             assert near or not better(best.sense, claim["objective"], best.objective), claim
 
 
-def test_source_holds_the_log_of_its_instance(tmp_path: Path) -> None:
-    original = queue_of(*random_jobs(7))
-    dump(original, tmp_path / "a.json")
-    source = read_source(tmp_path / "a.json")
-    (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
-    moved: Any = source.load()
-    assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
-    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
-    other = read_source(tmp_path / "a.json")
-    assert other.digest != source.digest, "another log is another instance"
+# --- statistics of rows ---
+
+
+def row(instance: str, policy: str, objective: float | None, **more: Any) -> BenchRow:
+    """Return a row whose reference is a proven 100, unless said otherwise."""
+    reference = more.get("reference", 100.0)
+    gap = None
+    if objective is not None and reference is not None and not more.get("violations"):
+        sign = 1 if more.get("problem", "dssp") == "dssp" else -1
+        gap = sign * (reference - objective) / reference
+    told = {"reference": 100.0, "gap": gap, "seconds": 1.0, "reference_seconds": 2.0}
+    return plain_row(instance=instance, policy=policy, objective=objective, **(told | more))
+
+
+ROWS = [
+    row("one", "a", 100.0, seconds=0.5),
+    row("one", "b", 90.0),
+    row("two", "a", 80.0, seconds=1.5),
+    row("two", "b", 80.0),
+    row("three", "a", 50.0, reference_proven=False),
+    row("three", "b", 99.0, violations=("too much",)),
+    row("four", "a", None, termination="not-applicable"),
+    row("four", "b", 70.0),
+    row("five", "a", None, termination="time-limit"),
+]
+
+
+def test_summary_equals_hand_calculations() -> None:
+    a, b = summary(ROWS)
+    assert (a.problem, a.contender, a.runs, a.counted) == ("dssp", "a", 5, 3)
+    assert (a.mean, a.median, a.worst) == (pytest.approx(0.7 / 3), 0.2, 0.5)
+    assert (a.worst_instance, a.seconds) == ("three", 1.0)
+    assert (a.instances, a.wins, a.at_optimum) == (4, 3, 1)  # nobody counts on five
+    assert a.endings == {"not-applicable": 1, "time-limit": 1}
+    assert (b.counted, b.mean, b.worst_instance) == (3, pytest.approx(0.2), "four")
+    assert (b.wins, b.at_optimum, b.endings) == (2, 0, {"violations": 1})
+
+
+def test_profiles_hold_ratios_to_the_best() -> None:
+    a, b = profiles(ROWS)
+    assert a.instances == b.instances == 4
+    assert a.ratios == (1.0, 1.0, 1.0)
+    assert b.ratios == (1.0, 1.0, pytest.approx(100 / 90))
+    rows = [row("one", "a", 0.0), row("one", "b", 5.0), row("two", "a", 0.0), row("two", "b", 0.0)]
+    assert [one.ratios for one in profiles(rows)] == [(1.0, float("inf")), (1.0, 1.0)]
+
+
+def test_against_counts_wins_and_mean_advantage() -> None:
+    rows = [row(f"i{i}", "a", v) for i, v in enumerate((90.0, 80.0, 100.0, 60.0))]
+    rows += [row(f"i{i}", "b", v) for i, v in enumerate((100.0, 80.0, 50.0, 40.0))]
+    (pair,), (other,) = (against(rows, name) for name in "ab")
+    gains = [-0.1, 0.0, 0.5, 1 / 3]
+    assert (pair.compared, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
+    assert pair.mean == pytest.approx(statistics.mean(gains))
+    assert (pair.low, pair.high) == interval([(gain,) for gain in gains])
+    assert (other.better, other.worse, other.mean) == (1, 2, pytest.approx(-pair.mean))
+    with pytest.raises(InputError, match="did you mean 'greedy'"):
+        against([row("one", "greedy", 1.0)], "gredy")
+    assert against([row("one", "a", 1.0), row("two", "b", 1.0)], "a") == []
+
+
+def test_summary_averages_seeds_and_separates_options() -> None:
+    rows = [row("one", "r", v, seed=s) for s, v in ((1, 80.0), (2, 100.0))]
+    rows += [row("one", "f", v, options={"fill": f}) for f, v in ((0.5, 90.0), (1.0, 95.0))]
+    assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
+    wins = {standing.contender: standing.wins for standing in summary(rows)}
+    assert wins == {"r": 0, "f fill=0.5": 0, "f fill=1.0": 1}
+    pair = against(rows, "r")[0]
+    assert (pair.b, pair.compared, pair.better, pair.worse) == ("f fill=0.5", 2, 1, 1)
+    missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
+    assert against(missing, "r") == []
+
+
+def test_interval_resamples_whole_groups() -> None:
+    groups = [(0.0, 0.2, 0.4), (1.0,), (0.3, 0.1), (0.6,)]
+    found = interval(groups, level=0.8, resamples=100_000)
+    means = [
+        statistics.fmean(value for group in picked for value in group)
+        for picked in itertools.product(groups, repeat=4)
+    ]
+    assert found == pytest.approx(np.quantile(means, [0.1, 0.9]), abs=0.01)
+    assert interval(groups) == interval(groups)
+
+
+def test_summary_has_intervals_from_ten_instances_on() -> None:
+    rows = [plain_row(instance=str(i), policy="p", gap=i / 100) for i in range(FEW)]
+    (few,), (enough,) = summary(rows[1:]), summary(rows)
+    assert (few.low, few.high) == (None, None)
+    assert enough.low < enough.mean < enough.high
+    twice = [  # seeds of one instance are no further instances
+        plain_row(instance=r.instance, policy="p", gap=r.gap, seed=s) for r in rows for s in (1, 2)
+    ]
+    (both,) = summary(twice)
+    assert (both.low, both.high) == (pytest.approx(enough.low), pytest.approx(enough.high))
+
+
+def test_rank_puts_complete_policies_first() -> None:
+    rows = [plain_row(instance=str(i), policy="all", gap=0.1) for i in range(2)]
+    rows += [plain_row(instance="0", policy="one", gap=0.0)]
+    rows += [plain_row(instance="0", policy="none", objective=None)]
+    assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
+
+
+def test_against_pairs_replications_by_seed() -> None:
+    draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
+    queue: dict[str, Any] = {"problem": "msfq", "reference": 1.0}
+    rows = [row("i", "a", draw, seed=i, **queue) for i, draw in enumerate(draws)]
+    rows += [row("i", "b", draw + 0.1, seed=i, **queue) for i, draw in enumerate(draws)]
+    rows += [row("i", "c", 1.35, **queue)]
+    pair, other = against(rows, "a")
+    assert (pair.compared, pair.better, pair.worse) == (12, 12, 0)
+    assert pair.low < pair.mean < pair.high < 0.1
+    assert (other.compared, other.better) == (12, sum(draw < 1.35 for draw in draws))
+
+
+def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [row("i", name, v, reference=0.0, gap=g) for name, v, g in (("a", 2, None), ("b", 0, 0))]
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
+    assert "reference 0" in run("summary", path).stdout
+    (pair,) = against(rows, "b")
+    assert (pair.better, pair.worse) == (0, 1)
+
+
+def test_summary_of_simulations_has_noise_and_no_optimum() -> None:
+    rows = [row(f"i{i}", "a", 2.0, reference=2.0, confidence=n) for i, n in enumerate((0.6, 0.8))]
+    [simulated] = summary(rows)
+    assert simulated.at_optimum == 0
+    assert simulated.noise == pytest.approx(0.25)
+    assert standing_table([simulated]).texts()[0][1] == "0.00% ± 25.00%"
+    [short] = summary([msgspec.structs.replace(r, confidence=None, sampled=True) for r in rows])
+    assert short.at_optimum == 0
+    [exact] = summary([msgspec.structs.replace(each, confidence=None) for each in rows])
+    assert exact.at_optimum == 2
+    assert standing_table([exact]).texts()[0][1] == "0.00%"
+
+
+def test_summary_verb_prints_what_the_functions_return(nights: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = bench(nights, output=file)
+    words = ["summary", str(file), "--compare", "greedy"]
+    told = json.loads(run(*words, "--json").stdout)
+    assert told["summary"] == msgspec.to_builtins(summary(rows))
+    assert told["pairs"] == msgspec.to_builtins(against(rows, "greedy"))
+    assert "which is better" in run(*words).stdout
+    names = [text.get_text() for text in schedopt.plot(file).axes[0].get_legend().get_texts()]
+    assert "greedy" in names
+    assert rows.to_polars()["policy"].to_list() == [row.policy for row in rows]
+    for wrong in ([tmp_path / "missing.csv"], [file, "--compare", "gredy"]):
+        assert refused("summary", *wrong)
