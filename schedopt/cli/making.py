@@ -194,7 +194,7 @@ def explain(
 def doctor(json: shared.Json = False) -> None:
     """Report versions, and whether each solver loads and solves a tiny model."""
     findings = examining.doctor()
-    out.deliver(findings, lambda: listings.doctor(findings), json=json)
+    out.deliver(findings, lambda: listings.records("", findings), json=json)
     raise Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
 
 

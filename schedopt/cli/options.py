@@ -132,14 +132,6 @@ Risk = Annotated[
 Json = Annotated[bool, Option("--json", help="Print JSON only.")]
 Jobs = Annotated[int, Option(help="Number of processes.")]
 Output = Annotated[File, Option("--output", "-o", help="The file to write.")]
-PlanOrResult = Annotated[
-    File,
-    Option(
-        "--output",
-        "-o",
-        help="The file to write: the result as .json, or the plan as .csv, .parquet or .sh.",
-    ),
-]
 PlanFiles = Annotated[
     Files,
     Option(

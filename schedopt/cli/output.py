@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 DOCUMENTS = (".json", ".json.gz")  # endings of instances and of results
-PLANS = (".csv", ".parquet", ".sh")  # endings of plans; a template writes the last
 REQUIRES = {".parquet": "polars", ".html": "matplotlib", ".png": "matplotlib"}
 """The package that writes a file, by its ending."""
 FOUND, FAILED, BAD_INPUT, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -85,26 +84,6 @@ def expect_writable(
     if output.suffix.lower() in REQUIRES:
         require(REQUIRES[output.suffix.lower()], str(output))
     refuse_overwriting(filter(None, read), output)
-
-
-def expect_outputs(
-    outputs: Sequence[Path],
-    template: str | None,
-    report: Path | None,
-    read: Iterable[str | Path | None],
-    endings: Sequence[str] = (*DOCUMENTS, *PLANS),
-) -> None:
-    """Raise `InputError` if files of a result or a plan cannot be written."""
-    from schedopt.verbs.script import read_template
-
-    read = [*read, template]
-    for path in outputs:
-        expect_writable(path, endings, read)
-    expect_writable(report, (".html",), read)
-    if template is not None:
-        if not any(path.suffix.lower() == ".sh" for path in outputs):
-            raise InputError("--output FILE.sh", found="none", place="--template")
-        read_template(template)
 
 
 def files_in(options: Mapping[str, object]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast
@@ -28,10 +28,11 @@ from schedopt.terminal.results import ROWS
 from schedopt.verbs import plan as planning
 from schedopt.verbs import starts as predicting
 from schedopt.verbs.load import read_constraints
+from schedopt.verbs.script import read_template
 from schedopt.verbs.solve import solve
 
 OUTPUTS = ("output", "template", "report", "json")  # flags that are not keywords of the verb
-PLAN_FILES = (*out.DOCUMENTS, *out.PLANS, ".png")
+PLANS = (*out.DOCUMENTS, ".csv", ".parquet", ".sh", ".png")  # endings of plans
 
 
 @app.command(
@@ -126,7 +127,7 @@ def plan(
     settings = cast("Settings", {name: flags[name] for name in Settings.__annotations__})
     outputs = output or []
     read = [table, farm, past, *(constraints or ())]
-    out.expect_outputs(outputs, template, report, read, PLAN_FILES)
+    _expect_outputs(outputs, template, report, read)
     out.expect_writable(save_farm, out.DOCUMENTS, read)
     with live(table.name) as watch:
         planned = planning.plan_night(
@@ -204,7 +205,7 @@ def replan(
     asked["constraints"] = constraints or ()
     outputs = output or []
     read = [plan, state, add, instance, *(constraints or ())]
-    out.expect_outputs(outputs, template, report, read, PLAN_FILES)
+    _expect_outputs(outputs, template, report, read)
     with live(plan.name) as watch:
         made = run(**asked, watch=watch)
     for note in made.notes:
@@ -237,6 +238,19 @@ def _deliver_plan(
     if stopped():
         raise Exit(out.INTERRUPTED)
     raise Exit(out.status(planned.result))
+
+
+def _expect_outputs(
+    outputs: list[Path], template: str | None, report: Path | None, read: Sequence[Path | None]
+) -> None:
+    """Raise `InputError` before anything is solved if files of a plan cannot be written."""
+    for path in outputs:
+        out.expect_writable(path, PLANS, [*read, template])
+    out.expect_writable(report, (".html",), read)
+    if template is not None:
+        if not any(path.suffix.lower() == ".sh" for path in outputs):
+            raise InputError("--output FILE.sh", found="none", place="--template")
+        read_template(template)
 
 
 @app.command(

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Exit, Option
 
 from schedopt.cli import options as shared
 from schedopt.cli import output as out
 from schedopt.cli.options import File, app
-from schedopt.instances.errors import InputError, printable, quote
+from schedopt.instances.errors import InputError, printable
 from schedopt.instances.files import load
 from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem_of
 from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.terminal import live, results
 from schedopt.verbs import evaluate as evaluating
-from schedopt.verbs import plan_table, script
+from schedopt.verbs import plan_table
 from schedopt.verbs import solve as optimizing
 
 
@@ -31,8 +29,7 @@ def solve(
     write: Annotated[File, Option(help="Write the model to an .lp or .mps file.")] = None,
     report: shared.Report = None,
     json: shared.Json = False,
-    output: shared.PlanOrResult = None,
-    template: shared.Template = None,
+    output: shared.Output = None,
     formulation: shared.Formulation = None,
     solver: shared.Solver = None,
     constraints: shared.Constraints = None,
@@ -61,11 +58,11 @@ def solve(
     4 stopped without a solution, 130 interrupted (the best solution is still written).
     """
     options, rules = split(option or ()), constraints or []
-    read: list[str | Path | None] = [file, *rules, *out.files_in(options)]
-    outputs = [] if output is None else [output]
-    out.expect_outputs(outputs, template, report, read)
+    read: list[str | Path] = [file, *rules, *out.files_in(options)]
+    out.expect_writable(output, out.DOCUMENTS, read)
+    out.expect_writable(report, (".html",), read)
     out.expect_writable(write, optimizing.MODELS, read)
-    instance = _with_plan(load(file), output)
+    instance = load(file)
     if write:
         optimizing.write_model(
             instance, write, formulation=formulation, constraints=rules, options=options
@@ -88,7 +85,10 @@ def solve(
             confirm=confirm,
             explain=explain,
         )
-    _deliver(instance, [result], result.written(), output, template, json=json)
+    with finishing():
+        out.deliver(
+            result.written(), lambda: results.result(instance, result), json=json, output=output
+        )
     if stopped():
         raise Exit(out.INTERRUPTED)
     if report is not None:
@@ -103,8 +103,7 @@ def evaluate(
         str, Option(help="Policies, as NAME,...: see `schedopt list policies`.")
     ] = "",
     json: shared.Json = False,
-    output: shared.PlanOrResult = None,
-    template: shared.Template = None,
+    output: shared.Output = None,
     option: shared.Options = None,
     seed: shared.Seed = 0,
     constraints: shared.Constraints = None,
@@ -116,14 +115,11 @@ def evaluate(
     130 interrupted (the results so far are still written).
     """
     options, rules = split(option or ()), constraints or []
-    read: list[str | Path | None] = [file, *rules, *out.files_in(options)]
-    out.expect_outputs([] if output is None else [output], template, None, read)
-    instance = _with_plan(load(file), output)
+    out.expect_writable(output, out.DOCUMENTS, [file, *rules, *out.files_in(options)])
+    instance = load(file)
     names = [name.strip() for name in policy.split(",") if name.strip()]
-    if not names or (len(names) > 1 and _is_plan(output)):
+    if not names:
         expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
-        if names:
-            expected = "one policy, since a plan shows one; write .json for several"
         raise InputError(expected, found=repr(policy), place="--policy")
     found = evaluating.evaluate(
         instance,
@@ -135,7 +131,8 @@ def evaluate(
     )
     documents = [result.written() for result in found]
     document = documents[0] if len(names) == 1 else documents
-    _deliver(instance, found, document, output, template, json=json)
+    with finishing():
+        out.deliver(document, lambda: results.results(instance, found), json=json, output=output)
     for result in found:
         if not result.solution:
             why = f": {result.message}" if result.message else ""
@@ -185,63 +182,6 @@ def check(
             print(printable(f"{who}: {line}"))
         wrong = wrong or another or not report.whole
     raise Exit(out.FAILED if wrong else out.FOUND)
-
-
-def _is_plan(output: Path | None) -> bool:
-    return output is not None and output.name.lower().endswith(out.PLANS)
-
-
-def _with_plan(instance: AnyInstance, output: Path | None) -> AnyInstance:
-    """Return an instance; `InputError` if it has no plan, but the output is one."""
-    if _is_plan(output) and not problem_of(instance).has_plans:
-        what = f"{instance.name} ({problem_of(instance).name})"
-        expected = f"a name ending in .json: {what} has no plan of jobs"
-        raise InputError(expected, found=quote(str(output)))
-    return instance
-
-
-def _deliver(
-    instance: AnyInstance,
-    found: Sequence[Result],
-    document: object,
-    output: Path | None,
-    template: str | None,
-    *,
-    json: bool,
-) -> None:
-    """Write results, or the plan of the only one, and print them as JSON or as tables."""
-
-    def show() -> None:
-        results.results(instance, found)
-
-    with finishing():
-        if output is None or not _is_plan(output):
-            out.deliver(document, show, json=json, output=output)
-            return
-        try:
-            _write_plan(instance, found[0], output, template)
-        finally:  # the result is printed even if the file cannot be written
-            out.deliver(document, show, json=json)
-
-
-def _write_plan(instance: AnyInstance, result: Result, output: Path, template: str | None) -> None:
-    """Write the plan of a result, and print how its jobs are dispatched."""
-    if result.solution is None:
-        out.say(f"no solution was found, so {output} is not written")
-        return
-    run = plan_table.carried_out(instance, result)
-    if run is None:
-        out.say("the plan has no start times, because some jobs have no tasks")
-    elif run.message and run is not result:
-        out.say(str(run.message))
-    for violation in () if run is None else run.violations:
-        out.say(f"violation: {violation}")
-    plan: Any = plan_table.plan_of(instance, result, run)
-    if output.suffix.lower() == ".sh":
-        script.write(plan, output, template or script.PLAIN)
-    else:
-        plan_table.write(plan, output)
-    out.say(f"wrote {output}")
 
 
 def write_page(

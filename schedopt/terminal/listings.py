@@ -5,97 +5,84 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from json import dumps
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
+import msgspec
 
 from schedopt import tables as column
 from schedopt.formats import duration
-from schedopt.instances.errors import printable
-from schedopt.tables import Column, Table, Value
+from schedopt.tables import Table
 from schedopt.terminal import out, say, show, text
 
 if TYPE_CHECKING:
     from schedopt.archive import Verdict
-    from schedopt.verbs.doctor import Finding
     from schedopt.verbs.explain import Entry, Explained
 
 Document = Mapping[str, Any]
-
 VERDICTS = {True: "holds", False: "differs", None: "cannot be judged"}
 STYLES = {True: "green", False: "red", None: ""}
-MARKS = {True: "works", False: "FAILS", None: "absent"}
 
 
-def _list(title: str, heads: Iterable[str | Column], rows: Iterable[Iterable[Value]]) -> Table:
-    """Return a table; columns that are only a heading hold texts."""
-    columns = (head if isinstance(head, Column) else column.text(head) for head in heads)
-    return Table.of(title, columns, rows)
+def records(title: str, rows: Iterable[Any], keys: Iterable[str] = ()) -> None:
+    """Print records as a table: of these keys, or of all; lists are joined by commas."""
+    documents: list[Document] = msgspec.to_builtins(list(rows))
+    heads = list(keys) or list(dict.fromkeys(key for row in documents for key in row))
+    cells = [[_cell(row.get(head)) for head in heads] for row in documents]
+    numbers = [any(isinstance(row[i], int | float) for row in cells) for i in range(len(heads))]
+    columns = [
+        column.number(head) if number else column.text(head)
+        for head, number in zip(heads, numbers, strict=True)
+    ]
+    show(Table.of(title, columns, cells))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def contents(sections: Mapping[str, Sequence[Entry]]) -> None:
     """Print sections in full, with a line for each entry."""
     for title, entries in sections.items():
-        heads = dict.fromkeys(key for entry in entries for key in entry)
-        show(_list(title, heads, ([entry.get(head) for head in heads] for entry in entries)))
+        records(title, entries)
 
 
 def overview(sections: Mapping[str, Sequence[Entry]]) -> None:
-    """Print an overview of one screen: the names of each section by problem."""
-    shown, room = Text(), max(40, out.width - 2)
+    """Print the names of each section by problem."""
     for title, entries in sections.items():
-        named: dict[str, dict[str, None]] = {}
+        say(f"{title}: {len(entries)}", "bold")
+        named: dict[str, list[str]] = {}
         for entry in entries:
-            of, name = entry.get("problem", ""), entry["name"].split(" ")[-1]  # of an engine's
-            if title == "problems":
-                of, name = name, entry["summary"]
-            named.setdefault(of, {})[name] = None
-        shown.append(printable(title), "bold")
-        shown.append(f"  {len(entries)}: schedopt list {printable(title)}\n", "dim")
+            named.setdefault(entry.get("problem", ""), []).append(entry["name"].split(" ")[-1])
         for of, names in named.items() if title != "reproductions" else ():
-            words = printable(f"{of}: {', '.join(names)}" if of else ", ".join(names))
-            shown.append(f"  {shorten(words, room, placeholder=' ...', break_on_hyphens=False)}\n")
-    out.print(shown, end="", soft_wrap=True)
+            say(f"  {of}: {', '.join(dict.fromkeys(names))}".replace("  : ", "  "))
     say("`schedopt list SECTION` describes each entry; `schedopt explain NAME` explains one")
-
-
-def doctor(findings: Sequence[Finding]) -> None:
-    """Print the findings of the doctor."""
-    rows = ((finding.name, MARKS[finding.ok], finding.detail) for finding in findings)
-    show(_list("", ("what", "state", "detail"), rows), [STYLES[one.ok] for one in findings])
 
 
 def reproductions(entries: Sequence[Document]) -> None:
     """Print reproductions: each claim, the paper's numbers, ours, and the verdict."""
+    heads = [*map(column.text, ("claim", "paper", "here", "verdict"))]
     for entry in entries:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
         say(f"{entry['source']}. {entry['workload']}")
         claims = entry["claims"]
-        rows = (
-            (claim["says"], claim["paper"], claim["ours"], VERDICTS[claim["holds"]])
-            for claim in claims
-        )
-        styles = [STYLES[claim["holds"]] for claim in claims]
-        show(_list("", ("claim", "paper", "here", "verdict"), rows), styles)
+        rows = ((of["says"], of["paper"], of["ours"], VERDICTS[of["holds"]]) for of in claims)
+        show(Table.of("", heads, rows), [STYLES[claim["holds"]] for claim in claims])
         plot = f"; plot in {entry['plot']}" if entry["plot"] else ""
         say(f"{duration(entry['seconds'])}{plot}")
 
 
 def ledger(entries: Sequence[Document]) -> None:
     """Print all reproductions with their recorded verdicts."""
-    heads = ("entry", "title", column.count("claims"), "verdict")
-    rows = ((of["name"], of["title"], len(of["claims"]), of["verdict"]) for of in entries)
-    show(_list("", heads, rows))
+    records("", entries, ("name", "title", "verdict"))
     say("as last recorded; `schedopt reproduce NAME` runs an entry again, `all` runs all of them")
 
 
 def show_explanations(entries: Sequence[Explained]) -> None:
     """Print the explanation of each name."""
-    for i, entry in enumerate(entries):
-        if i:
-            out.print()
+    for entry in entries:
         out.print(text(entry.name, "bold") + f": a {entry.what} of {', '.join(entry.problems)}")
         for line in entry.definition.splitlines():
             say(line)
@@ -103,15 +90,13 @@ def show_explanations(entries: Sequence[Explained]) -> None:
             say(f"source: {entry.source}")
         for title, fields in (("fields", entry.fields), ("options", entry.options)):
             if fields:
-                show(_list(title, ("name", "required", "takes"), map(_field, fields)))
+                heads = map(column.text, ("name", "required", "takes"))
+                show(Table.of(title, heads, map(_field, fields)))
         if entry.columns:
-            heads = ("field", "example", "unit", "without")
-            show(_list("", heads, ([column[head] for head in heads] for column in entry.columns)))
+            records("", entry.columns, ("field", "example", "unit", "without"))
         if entry.engines:
-            title = "engines, in the order in which they are tried"
             keys = ("name", "accepts", "proves", "certificate", "confirmed_by")
-            engines: Iterable[Document] = entry.engines
-            show(_list(title, keys, ([engine[key] for key in keys] for engine in engines)))
+            records("engines, in the order in which they are tried", entry.engines, keys)
         for title, code in (("example", _json(entry.example)), ("in Python", entry.python)):
             if code:
                 say(title, "bold")
@@ -132,11 +117,8 @@ def _json(value: Any) -> str:
 
 
 def archive_groups(groups: Sequence[Document]) -> None:
-    """Print the groups of the archive."""
-    counts = map(column.count, ("instances", "proven", "re-proved", "open"))
-    fields = ("group", "title", "instances", "proven", "certified", "open", "widest_gap")
-    rows = ([entry[key] for key in fields] for entry in groups)
-    show(_list("", ("group", "what", *counts, column.percent("widest gap")), rows))
+    """Print the groups of the archive, and the numbers of instances and proofs."""
+    records("", groups, ("group", "title", "instances", "proven", "certified", "open"))
     keys = ("instances", "proven", "confirmed", "believed", "open")
     sums = {key: sum(entry[key] for entry in groups) for key in keys}
     say(
@@ -153,14 +135,8 @@ def archive_entries(entries: Document) -> None:
         return
     say(f"{entries['name']} {entries['version']}: {entries['title']}", "bold")
     say(f"source: {entries['source']}; licence: {entries['licence']}")
-    numbers = column.number("best known"), column.number("bound"), column.percent("gap")
-    heads = ("instance", "status", *numbers, "certificate", "confirmed by", "by", "on")
-    fields = ("name", "status", "objective", "bound", "gap", "certificate", "confirmed_by")
-    rows = (
-        [*map(entry.get, fields), *map(entry["objective_by"].get, ("by", "date"))]
-        for entry in entries["entries"]
-    )
-    show(_list("", heads, rows))
+    keys = ("name", "status", "objective", "bound", "gap", "certificate", "confirmed_by")
+    records("", entries["entries"], keys)
 
 
 def archive_verdicts(verdicts: Sequence[Verdict]) -> None:

@@ -305,11 +305,13 @@ def test_against_pairs_replications_by_seed() -> None:
 
 def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [row("i", name, v, reference=0.0, gap=g) for name, v, g in (("a", 2, None), ("b", 0, 0))]
+    zero: dict[str, Any] = {"problem": "msfq", "reference": 0.0, "reference_bound": 0.0}
+    rows = [plain_row(policy="a", objective=2.0, gap=None, **zero)]
+    rows += [plain_row(policy="b", objective=0.0, gap=0.0, **zero)]
     path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
     assert "reference 0" in run("summary", path).stdout
     (pair,) = against(rows, "b")
-    assert (pair.better, pair.worse) == (0, 1)
+    assert (pair.better, pair.worse) == (1, 0)
 
 
 def test_summary_of_simulations_has_noise_and_no_optimum() -> None:
