@@ -181,7 +181,7 @@ def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -
         ["plot", "result.json", "-o", "result.png"],
         ["solve", "example:night", "--constraints=rules.json", "-o", "ruled.json"],
         ["check", "example:night", "ruled.json"],
-        ["solve", "example:night", "--template=own", "-o", "plan.sh"],
+        ["plan", "example:night", "--template=own", "-o", "plan.sh"],
     )
     python(VERBS.format(verbs), tmp_path)
     assert (tmp_path / "plan.sh").read_text().startswith("echo ")

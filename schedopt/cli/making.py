@@ -112,7 +112,7 @@ def convert(
 @app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
 def plot(
     files: Annotated[
-        list[Path], Argument(help="An instance, results, rows of a bench, or a plan.")
+        list[Path], Argument(help="An instance, results or plan documents, or rows of a bench.")
     ],
     instance: Annotated[File, Option(help="The instance of the results.")] = None,
     output: Annotated[

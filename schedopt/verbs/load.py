@@ -1,6 +1,6 @@
 """The verb load: reads files of instances, results, or side constraints."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -11,15 +11,11 @@ import msgspec
 from schedopt.instances.constraints import Constraint, check_references
 from schedopt.instances.encoding import strip_comments
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.examples import examples
 from schedopt.instances.files import decode, expect_instance, parse, read_bytes
-from schedopt.instances.files import load as read
-from schedopt.instances.protocol import AnyInstance, identity, problem_name
+from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 from schedopt.solvers.result import Document, Result
-
-INSTANCES = (".json", ".json.gz")
 
 
 def load(path: str | Path, *, problem: str | None = None) -> Any:
@@ -63,37 +59,6 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
             results: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
         return results if several else results[0]
     return None
-
-
-def instance_of_result(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
-    """Return the instance of a result: the one it holds, or one of the same digest.
-
-    It is looked for in the folder of the result's file and among the examples; None if not found.
-    """
-    if result.asked is not None and result.asked.instance is not None:
-        return result.asked.instance  # type: ignore[no-any-return]
-    asked = result.asked.question if result.asked is not None else None
-    if asked is not None:
-        for one in _nearby_instances(asked.instance.name, file):
-            if identity(one).digest == asked.instance.digest:
-                return one
-    return None
-
-
-def _nearby_instances(name: str, file: str | Path | None) -> Iterator[AnyInstance]:
-    """Yield the instances of a name among the examples and in the folder of a file."""
-    for example in examples().values():
-        if name in (example.name, example.path.name.partition(".")[0]):
-            yield read(example.path)
-    beside = sorted(Path(file).absolute().parent.iterdir()) if file else []
-    for path in beside:
-        if path.name.lower().endswith(INSTANCES) and path != Path(file or "").absolute():
-            try:
-                instance = read(path)
-            except (InputError, OSError):
-                continue  # not an instance
-            if instance.name == name:
-                yield instance
 
 
 def is_list(data: bytes) -> bool:

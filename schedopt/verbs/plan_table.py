@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.extras import require
-from schedopt.instances.files import load, read_bytes, write_bytes
+from schedopt.instances.errors import InputError, quote
+from schedopt.instances.files import load, write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import (
     as_csv,
-    change_columns,
-    read_csv,
-    read_parquet,
-    unescape_cell,
 )
 from schedopt.problems import problem_of
-from schedopt.problems.summary import FIXED, Plan, schema
+from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -85,30 +80,6 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
         named: Any = table.columns if isinstance(table, Plan) else table.to_dict
         buffer.write(_as_csv_bytes(named()))
     write_bytes(path, buffer.getvalue())
-
-
-def read(path: str | Path) -> pl.DataFrame | None:
-    """Return the plan in a file, or None if the file holds another table."""
-    require("polars", str(path))
-    import polars as pl
-
-    data = read_bytes(path)
-    try:
-        if Path(path).suffix.lower() == ".parquet":
-            table = read_parquet(data)
-        else:
-            with at_place(file=path):
-                text = read_csv(data, strip=False)
-            if text.titles[:4] != [*FIXED[:4]]:
-                return None
-            table = change_columns(text.frame(), text.titles, unescape_cell)
-            table = table.rename({name: unescape_cell(name) for name in text.titles})
-            types = schema(table.columns)
-            truths = [pl.col(name) == "true" for name in types if types[name] == pl.Boolean]
-            table = table.with_columns(truths).cast(pl.Schema(types))
-    except pl.exceptions.PolarsError as error:
-        raise InputError("a plan", found=quote(str(error)), file=str(path)) from None
-    return table if set(FIXED) <= {*table.columns} else None
 
 
 def _as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:

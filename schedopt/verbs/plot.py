@@ -14,8 +14,7 @@ from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
 from schedopt.sweep.rows import LINES, BenchRow, read_lines
-from schedopt.verbs import plan_table
-from schedopt.verbs.load import instance_of_result, load
+from schedopt.verbs.load import load
 from schedopt.verbs.whatif import Variation
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
@@ -28,11 +27,10 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     Parameters
     ----------
     what : Instance, Result, sequence of Result or of BenchRow, polars.DataFrame, path, or several
-        What to draw. A frame is a plan. Paths, also of a plan (.csv, .parquet), are loaded. Several
-        results are drawn next to each other.
+        What to draw. A frame is a plan. Paths are loaded. Several results are drawn next to each
+        other.
     instance : Instance, str or Path, optional
-        The instance of the results or the plan, for its deadline and groups. By default the
-        instance of a result file is looked for in the file's folder and among the examples.
+        The instance of the results or the plan, for its deadline and groups.
     ax : matplotlib.axes.Axes, optional
         The axes of another figure to draw into, for pictures of one panel; of a schedule only the
         tasks are drawn.
@@ -90,8 +88,8 @@ def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
             from schedopt.pictures.charts import variations
 
             return variations(items)
-    if instance is None and len(items) == 1 and _is_path(drawn[0]):
-        instance = instance_of_result(items[0], drawn[0])
+    if instance is None and len(items) == 1 and items[0].asked is not None:
+        instance = items[0].asked.instance
     return _draw_results(items, instance)
 
 
@@ -134,8 +132,6 @@ def _read(path: str | Path) -> list[Any]:
     ending = Path(path).suffix.lower()
     if ending == LINES and b'"values":{' in read_bytes(path).partition(b"\n")[0]:
         return [*read_lines(Path(path), Variation)]
-    if ending in plan_table.FORMATS and (plan := plan_table.read(path)) is not None:
-        return [plan]
     if ending in rows.FORMATS:
         return [*rows.read_rows(path)]
     held = load(path)

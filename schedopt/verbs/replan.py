@@ -20,7 +20,7 @@ from schedopt.problems import problem_of
 from schedopt.problems.summary import Change, Plan, PlanRow, Section, changes_table
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
-from schedopt.verbs.load import Rules, instance_of_result, read_rules
+from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.load import load as read
 from schedopt.verbs.plan import TIME_LIMIT, NightPlan
 from schedopt.verbs.solve import solve
@@ -273,6 +273,6 @@ def plan_in_hand(
             raise InputError("a plan, or one result", found=quote(type(held).__name__))
         night: Any = instance
         if night is None and held.asked is not None:
-            night = held.asked.instance or instance_of_result(held, file)
+            night = held.asked.instance
         run = None if night is None else problem_of(night).carried_out(night, held)
         return PlanInHand.of(held if run is None else run, night)

@@ -194,12 +194,12 @@ def test_script_refuses_a_malformed_template(
 
 def test_solve_writes_a_script_on_the_command_line(tmp_path: Path) -> None:
     output = tmp_path / "night.sh"
-    run("solve", "example:evening", "--output", str(output), "--template", "opencue")
+    run("plan", "example:evening", "--output", str(output), "--template", "opencue")
     assert output.read_text().count("-unpause") > 1
-    run("solve", "example:evening", "--output", str(output))
+    run("plan", "example:evening", "--output", str(output))
     assert "echo 1 " in output.read_text()
-    refused("solve", "example:evening", "--output", "night.csv", "--template", "slurm")
-    refused("solve", "example:evening", "--output", str(output), "--template", "slrm")
+    refused("plan", "example:evening", "--output", "night.csv", "--template", "slurm")
+    refused("plan", "example:evening", "--output", str(output), "--template", "slrm")
     assert {"plain", "slurm", "slurm-queued", "opencue", "deadline"} == {*templates()}
 
 
