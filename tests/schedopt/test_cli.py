@@ -140,7 +140,6 @@ def test_long_tables_are_cut(tmp_path: Path) -> None:
 WRONG = [
     ("solve nowhere.json", "nowhere.json: found nothing; expected a file that exists"),
     ("solve NIGHT --solver higs", "--solver: found 'higs'"),
-    ("solve NIGHT --solver core", "no team over 30%"),
     ("solve NIGHT --formulation selektion", "did you mean 'selection'"),
     ("solve NIGHT --option fil=0.9", "did you mean 'fill'"),
     ("solve NIGHT --option fill", "KEY=VALUE"),
