@@ -53,7 +53,7 @@ def result(instance: AnyInstance, document: Result) -> None:
         for shown in explanation_tables(msgspec.convert(document.explanation, Explanation)):
             _show_some_rows(shown, len(shown.rows), "--json")
     elif dropped is not None:
-        _show_some_rows(dropped, LINES, "--output plan.csv")
+        _show_some_rows(dropped, LINES, "--json")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
