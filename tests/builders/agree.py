@@ -276,7 +276,7 @@ def _hold_bound(seed: int) -> str:
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=FEW_SECONDS / 20)
     if result.bound is None:
         return "withheld"
-    for evaluated in evaluate(queue, BLIND, options={"arrivals": 200_000}, seed=seed):
+    for evaluated in evaluate(queue, BLIND, options={"arrivals": 50_000}, seed=seed):
         if evaluated.objective is None or not isinstance(evaluated.confidence, float):
             continue  # too short a run to say anything
         if evaluated.objective + 3 * evaluated.confidence < result.bound * (1 - NEAR):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders import forging
-from builders.effort import ALL, examples
+from builders.effort import ALL
 
 from schedopt import check
 from schedopt.instances.errors import InputError
@@ -16,9 +16,9 @@ from schedopt.instances.errors import InputError
 
 @pytest.mark.parametrize("row", forging.ROWS)
 def test_check_passes_right_claims_and_no_forged_one(row: str) -> None:
-    fates = Counter(forging.forge_claim(seed, row) for seed in range(150))
+    fates = Counter(forging.forge_claim(seed, row) for seed in range(60))
     assert not fates["passes"]
-    assert fates["found"] > 50
+    assert fates["found"] > 20
     assert row == "msfq" or any(case.worse is not None for case in forging.cases(row))
     for case in forging.cases(row):
         report = check(case.instance, forging.document(case.right))
@@ -38,25 +38,6 @@ def test_check_proves_no_more_than_the_optimum(row: str) -> None:
         for bound in forging.NO_NUMBERS:
             forged = right | {"bound": bound, "objective": bound, "gap": 0.0}
             assert check(case.instance, forging.document(forged)).violations
-
-
-def test_check_passes_no_answer_to_another_question() -> None:
-    fates = forging.forge_questions(examples(600))
-    assert not [fate for *_, fate in fates if fate.startswith("passes")]
-    assert {row for row, _, fate in fates if fate == "found"} == set(forging.ROWS)
-    parts = {*forging.OFTEN, *forging.SELDOM, "claim", "no solution", "question"}
-    assert {part for _, part, _ in fates} == parts
-
-
-@pytest.mark.parametrize("row", forging.ROWS)
-def test_check_passes_honest_answers(row: str) -> None:
-    for question in forging.questions(row)[:: 1 if ALL else 9]:
-        if (right := forging.answer(question)) is not None:
-            assert forging.verdict_on(question.instance, right) in (
-                "true",
-                "believed",
-                "not judged",
-            )
 
 
 FREE = {
@@ -90,9 +71,8 @@ def some_answers(row: str) -> Iterator[tuple[Any, dict[str, Any]]]:
     for question in (*forging.questions(row), *forging.results(row)):
         quick = ALL or row != "msfq" or not question.policy
         what: Any = question.policy or question.formulation
-        approximate = question.options.get("method", "exact") != "exact"  # which is not judged
         order = question.options.get("order")  # whose epochs may have no length
-        if what in seen or not quick or approximate or order:
+        if what in seen or not quick or order:
             continue
         if (right := forging.answer(question)) is None:
             continue
