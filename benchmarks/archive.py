@@ -15,7 +15,7 @@ from msgspec import UNSET, structs
 
 from schedopt import archive
 from schedopt.archive import NEEDS_NONE, Entry, asking
-from schedopt.instances import packed
+from schedopt.instances import examples
 from schedopt.instances.examples import groups, packed_group
 from schedopt.instances.files import encode, write_bytes
 from schedopt.problems import problem
@@ -32,7 +32,7 @@ CLOSER = 1e-9
 def improve(group: str) -> None:
     """Solve the entries of a group that are not certified optima, and keep better results."""
     path = packed_group(group)
-    files = {name: packed.read(path, name) for name in packed.names(path)}
+    files = {name: examples.read_packed(path, name) for name in examples.packed_names(path)}
     recorded = {entry.name: entry for entry in archive.entries(group)}
     try:
         for name, entry in recorded.items():
@@ -48,7 +48,7 @@ def improve(group: str) -> None:
             print(f"{name}: {'improved' if improved else no_better}")
     finally:
         files["entries.jsonl"] = b"".join(map(encode, recorded.values()))
-        write_bytes(path, packed.pack(files))
+        write_bytes(path, examples.pack(files))
 
 
 def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:

@@ -219,13 +219,7 @@ class _CountConstraint(Constraint, frozen=True):
 class AtMost(_CountConstraint, frozen=True, tag="at-most"):
     """Select at most ``count`` of these jobs, or of the jobs of this group."""
 
-    example: ClassVar = {
-        "kind": "at-most",
-        "name": "one of fx",
-        "by": "team",
-        "group": "fx",
-        "count": 1,
-    }
+    example: ClassVar = {"kind": "at-most", "name": "one", "by": "team", "group": "fx", "count": 1}
 
     def rows(self, columns: Columns) -> Iterator[Row]:
         """Yield sum of x_j <= count."""
@@ -240,12 +234,7 @@ class AtMost(_CountConstraint, frozen=True, tag="at-most"):
 class AtLeast(_CountConstraint, frozen=True, tag="at-least"):
     """Select at least ``count`` of these jobs, or of the jobs of this group."""
 
-    example: ClassVar = {
-        "kind": "at-least",
-        "name": "two",
-        "jobs": ["crowd", "forest", "titles"],
-        "count": 2,
-    }
+    example: ClassVar = {"kind": "at-least", "jobs": ["crowd", "forest", "titles"], "count": 2}
 
     def rows(self, columns: Columns) -> Iterator[Row]:
         """Yield sum of x_j >= count."""
@@ -272,12 +261,7 @@ class Resource(Constraint, frozen=True, tag="resource"):
         The amount that each job uses; 0 for a job that is not listed.
     """
 
-    example: ClassVar = {
-        "kind": "resource",
-        "name": "scratch disk",
-        "capacity": 4,
-        "use": {"storm": 3, "crowd": 2},
-    }
+    example: ClassVar = {"kind": "resource", "name": "disk", "capacity": 4, "use": {"storm": 3}}
 
     name: Name
     capacity: NonNegative
@@ -310,12 +294,7 @@ class Seats(Constraint, frozen=True, tag="seats"):
         is not listed. A job whose tasks hold more seats than there are cannot run.
     """
 
-    example: ClassVar = {
-        "kind": "seats",
-        "name": "simulator",
-        "capacity": 2,
-        "use": {"storm": 1, "crowd": 1},
-    }
+    example: ClassVar = {"kind": "seats", "name": "houdini", "capacity": 2, "use": {"storm": 1}}
 
     capacity: Count
     use: dict[Name, Count]

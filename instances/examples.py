@@ -1,4 +1,4 @@
-"""Locations of bundled examples and archived instances by name.
+"""Bundled examples and archived instances by name, and the zip files of the archive.
 
 ``example:night`` is a bundled instance, ``example:farm.csv`` a bundled table, and
 ``archive:GROUP/NAME`` an instance of the archive.
@@ -6,17 +6,23 @@
 
 import gzip
 import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 import msgspec
 
-from schedopt.instances import packed
-from schedopt.instances.errors import InputError, pick_name
+from schedopt.instances.errors import InputError, at_place, pick_name
 
 ARCHIVE_PREFIX = "archive:"  # before a group, or GROUP/NAME, in place of a path
 PREFIX = "example:"  # before the name of a bundled instance, in place of a path
+NEVER = (1980, 1, 1, 0, 0, 0)  # the time of each file in a zip file
 PLACE = "SCHEDOPT_ARCHIVE"
 """The environment variable with the folder of the archive, if that is not beside the packages."""
 
@@ -49,7 +55,7 @@ def names_in(group: str) -> list[str]:
     """Return the names of the instances in a group."""
     return [
         name.removeprefix("instances/").removesuffix(".json")
-        for name in packed.names(packed_group(group))
+        for name in packed_names(packed_group(group))
         if name.startswith("instances/") and name.endswith(".json")
     ]
 
@@ -59,13 +65,13 @@ def instance_path(name: str) -> Path:
     group, _, own = name.partition("/")
     pick_name(own, names_in(group), f"an instance of {group}")
     start = f"instances/{own}."
-    return packed.unpack(packed_group(group), start) / f"{start}json"
+    return unpack(packed_group(group), start) / f"{start}json"
 
 
 def read_result(name: str) -> bytes:
     """Return the best known result, as JSON, of the archived instance ``GROUP/NAME``."""
     group, _, own = name.partition("/")
-    return packed.read(packed_group(group), f"results/{own}.json")
+    return read_packed(packed_group(group), f"results/{own}.json")
 
 
 def members(path: str | Path) -> list[Path] | None:
@@ -76,6 +82,60 @@ def members(path: str | Path) -> list[Path] | None:
     group, slash, own = text.removeprefix(ARCHIVE_PREFIX).partition("/")
     names = [own] if slash else names_in(group)
     return [Path(f"{ARCHIVE_PREFIX}{group}/{name}") for name in names]
+
+
+# --- zip files of the archive: packing the same files gives the same bytes --------------------
+
+
+def packed_names(packed: Path) -> list[str]:
+    """Return the sorted names of the files in a zip file."""
+    with _opened(packed) as zipped:
+        return sorted(info.filename for info in zipped.infolist())
+
+
+def read_packed(packed: Path, name: str) -> bytes:
+    """Return the contents of one file in a zip file; `InputError` if it is missing or damaged."""
+    with _opened(packed) as zipped:
+        pick_name(name, zipped.namelist(), f"a file of {packed.stem}")
+        return zipped.read(name)
+
+
+@cache
+def unpack(packed: Path, start: str) -> Path:
+    """Unpack files whose names begin with ``start`` into a folder, until the process ends."""
+    folder = Path(mkdtemp(dir=_folder().name))
+    with _opened(packed) as zipped:
+        zipped.extractall(folder, [name for name in zipped.namelist() if name.startswith(start)])
+    return folder
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip file of the given files, independent of their order and of the time."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as zipped:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, NEVER)
+            info.create_system, info.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is
+            zipped.writestr(info, files[name], zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+@cache
+def _folder() -> "TemporaryDirectory[str]":
+    return TemporaryDirectory(prefix="schedopt-archive-")
+
+
+@contextmanager
+def _opened(packed: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip file; `InputError` if it is damaged."""
+    try:
+        with at_place(file=packed), zipfile.ZipFile(packed) as zipped:
+            yield zipped
+    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise InputError("an intact zip file", found=str(error), file=str(packed)) from None
+
+
+# --- bundled examples -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from schedopt.formulations.protocol import Sense
-from schedopt.instances import packed
+from schedopt.instances import examples
 from schedopt.instances.errors import InputError, pick_name
 from schedopt.instances.examples import (
     ARCHIVE_PREFIX,
@@ -139,13 +139,13 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def group(name: str) -> Group:
     """Return the description of a group."""
-    text = packed.read(packed_group(name), "group.json")
+    text = examples.read_packed(packed_group(name), "group.json")
     return decode(text, Group, file=f"{name}/group.json")
 
 
 def entries(name: str) -> list[Entry]:
     """Return the entries of a group, in the order of its file."""
-    lines = packed.read(packed_group(name), "entries.jsonl").splitlines()
+    lines = examples.read_packed(packed_group(name), "entries.jsonl").splitlines()
     return [
         decode(line, Entry, file=f"{name}/entries.jsonl, line {number}")
         for number, line in enumerate(lines, 1)
@@ -217,7 +217,7 @@ def describe(name: str) -> dict[str, Any]:
     )
     if not slash:
         return about | {"entries": selected}
-    files = packed.names(packed_group(group_name))
+    files = examples.packed_names(packed_group(group_name))
     listed = [f"{group_name}/{file}" for file in files if f"/{own}." in file]
     return {"group": about} | selected[0] | {"files": listed}
 
@@ -226,7 +226,7 @@ def read_file(name: str) -> bytes | None:
     """Return the contents of a file ``GROUP/FOLDER/FILE``; None if there is no such file."""
     group_name, _, file = name.removeprefix(ARCHIVE_PREFIX).partition("/")
     path = packed_group(group_name)
-    return packed.read(path, file) if file in packed.names(path) else None
+    return examples.read_packed(path, file) if file in examples.packed_names(path) else None
 
 
 # The verb verify.
@@ -309,9 +309,9 @@ def _differences(entry: Entry, result: Document, bound: str) -> Iterator[str]:
 def _wrong_starts(group_name: str, entry: Entry) -> Iterator[str]:
     """Yield the errors in the table of an entry's starts, which has a column for each policy."""
     name = f"starts/{entry.name}.csv"
-    if name not in packed.names(packed_group(group_name)):
+    if name not in examples.packed_names(packed_group(group_name)):
         return
-    path = packed.unpack(packed_group(group_name), name) / name
+    path = examples.unpack(packed_group(group_name), name) / name
     log = instance_of_entry(group_name, entry)
     for policy in TextTable.read(path).titles:
         if policy not in NO_POLICIES:

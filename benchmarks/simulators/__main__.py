@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.simulators import slurm
-from schedopt.instances import packed
+from schedopt.instances import examples
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.start_check import first_wrong_start
@@ -67,7 +67,7 @@ def workloads() -> Iterator[Instance]:
     A run time of 0 becomes 1. Estimates are at least the run time, since some simulators would end
     a job at its estimate.
     """
-    for path in sorted((packed.unpack(ARCHIVE, "instances/") / "instances").glob("*.csv")):
+    for path in sorted((examples.unpack(ARCHIVE, "instances/") / "instances").glob("*.csv")):
         machine = json.loads(path.with_suffix(".json").read_bytes())
         if machine.get("resources"):
             continue

@@ -10,39 +10,19 @@ import pytest
 from schedopt.instances.errors import InputError
 
 GOOD: dict[str, dict[str, Any]] = {
-    "dssp": {
-        "problem": "dssp",
-        "name": "n",
-        "processors": 2,
-        "deadline": 10,
-        "jobs": [
+    name: {"problem": name, "name": "n"} | json.loads(text)
+    for name, text in {
+        "dssp": """{"processors": 2, "deadline": 10, "jobs": [
             {"name": "a", "reward": 1, "groups": {"team": "fx"}, "stages": [[1]]},
-            {"name": "b", "reward": 2, "demand": 9, "critical_path": 6},
-        ],
-    },
-    "epoch": {
-        "problem": "epoch",
-        "name": "n",
-        "nodes": 8,
-        "inequity": 1,
-        "jobs": [{"name": "a", "minimum": 3}, {"name": "b", "minimum": 2}],
-    },
-    "hesrpt": {
-        "problem": "hesrpt",
-        "name": "n",
-        "servers": 10,
-        "speedup": {"kind": "power", "p": 0.5},
-        "jobs": [{"name": "a", "size": 1}, {"name": "b", "size": 2, "groups": {"team": "fx"}}],
-    },
-    "msfq": {
-        "problem": "msfq",
-        "name": "q",
-        "servers": 4,
-        "classes": [
+            {"name": "b", "reward": 2, "demand": 9, "critical_path": 6}]}""",
+        "epoch": """{"nodes": 8, "inequity": 1, "jobs": [
+            {"name": "a", "minimum": 3}, {"name": "b", "minimum": 2}]}""",
+        "hesrpt": """{"servers": 10, "speedup": {"kind": "power", "p": 0.5}, "jobs": [
+            {"name": "a", "size": 1}, {"name": "b", "size": 2, "groups": {"team": "fx"}}]}""",
+        "msfq": """{"servers": 4, "classes": [
             {"need": 1, "arrival_rate": 1.0, "service_rate": 1.0},
-            {"need": 4, "arrival_rate": 0.25, "service_rate": 1.0},
-        ],
-    },
+            {"need": 4, "arrival_rate": 0.25, "service_rate": 1.0}]}""",
+    }.items()
 }
 """A small instance of each problem."""
 GONE = ...

@@ -4,7 +4,6 @@ import gzip
 import os
 import stat
 import tracemalloc
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from schedopt.instances.constraints import Imply, Resource
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import printable
 from schedopt.instances.files import MOST_READ, load, read_bytes
-from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
 from schedopt.instances.protocol import identity
 from schedopt.instances.tables import TextTable, escape_cell, unescape_cell
@@ -127,25 +125,6 @@ def test_escape_cell_round_trip(text: str) -> None:
     assert unescape_cell(cell) == text
     assert not cell.strip().startswith((*"=+-@\t\r", "\uff1d"))
     assert printable(cell) == cell
-
-
-READERS: list[tuple[str, Callable[[Path], object]]] = [
-    ("b.csv", partial(log_converters.convert, processors=4)),
-    ("g.csv", TextTable.read),
-    ("h.json", load),
-]
-
-
-@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
-def test_readers_refuse_what_unpacks_to_too_much(
-    name: str, read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(MOST_READ, "1")
-    path = tmp_path / f"{name}.gz"
-    path.write_bytes(gzip.compress(b" " * 2**21))
-    error = refusal(read, path)
-    assert "1 MiB" in error.expected
-    assert MOST_READ in error.expected
 
 
 def test_readers_measure_parquet_before_unpacking(

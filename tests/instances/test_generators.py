@@ -10,14 +10,13 @@ import pytest
 from builders.cli import invoked, refused
 from builders.dssp import best_exactly
 from builders.effort import ALL
-from builders.effort import examples as seeds
 from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances import files, schema
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, render_season
-from schedopt.instances.examples import examples, find_example, locate, tables
+from schedopt.instances.examples import examples, find_example, locate
 from schedopt.instances.protocol import problem_name
 from schedopt.instances.recipes import Recipe
 
@@ -38,35 +37,6 @@ def test_generators_are_reproducible(problem: str, name: str) -> None:
     assert made == again
     assert files.encode(made) == files.encode(again) != files.encode(other)
     assert files.parse(files.encode(made)) == made
-
-
-SIZES: dict[str, dict[str, Any]] = {
-    "dssp/render-night": {"nights": 2, "stages": False, "reward": "size", "spread": 0.9},
-    "dssp/uncorrelated": {"jobs": 3, "range": 1, "groups": 9, "fraction": 0.001},
-    "dssp/weakly-correlated": {"jobs": 1, "range": 1},
-    "dssp/strongly-correlated": {"jobs": 1, "range": 1},
-    "dssp/subset-sum": {"jobs": 20, "range": 10**9},
-    "dssp/partition": {"numbers": 1, "largest": 1},
-    "dssp/matching": {"size": 1, "triples": 1},
-    "dssp/season": {"nights": 2, "teams": 50, "part": 0.01, "bursts": 5.0},
-    "dssp/crossing": {"jobs": 60, "teams": 1, "shows": 1, "rules": "all", "fraction": 0.01},
-    "dssp/group-fair": {"jobs": 1, "groups": 5, "range": 1, "bounds": "weights"},
-    "hesrpt/pareto": {"jobs": 1, "servers": 1},
-    "hesrpt/mixed": {"jobs": 1, "servers": 1, "teams": 1},
-    "epoch/uniform": {"nodes": 1, "jobs": 3, "load": 0.001},
-    "epoch/binomial": {"nodes": 7, "jobs": 3, "load": 100},
-    "epoch/planted": {"nodes": 1, "epochs": 1, "fewest": 1, "most": 1},
-    "msfq/one-or-all": {"k": 2, "load": 0.001, "p1": 0.001},
-    "msfq/lublin-feitelson": {"jobs": 1, "servers": 8},
-}
-"""Options of each generator that make a smallest instance."""
-
-
-@every
-def test_generators_of_smallest_sizes_round_trip(problem: str, name: str) -> None:
-    for seed in range(seeds(100)):
-        made = schedopt.generate(problem, name, seed=seed, options=SIZES[f"{problem}/{name}"])
-        assert files.parse(files.encode(made)) == made, seed
 
 
 @pytest.mark.parametrize(
@@ -137,24 +107,6 @@ def test_examples_load_by_name(name: str) -> None:
     assert example.path.stat().st_size < 200_000
     assert example.problem != "msfq" or instance.load < 1
     assert schedopt.load(f"example:{name}") == files.load(example.path) == instance
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "count"),
-    [
-        (
-            "farm.csv",
-            {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:houdini": 3},
-            8,
-        ),
-        ("jobs.csv", {"processors": 20, "deadline": 46800}, 6),
-        ("model.swf", {"as": "jobs", "problem": "msfq"}, 300),
-        ("sacct-XP.txt", {"as": "jobs", "problem": "msfq", "processors": 64}, 167),
-    ],
-)
-def test_example_table_is_converted_by_name(name: str, options: dict[str, Any], count: int) -> None:
-    assert name in tables()
-    assert len(schedopt.convert(f"example:{name}", options=options).jobs) == count
 
 
 def test_example_suggests_names_for_a_misspelt_one() -> None:

@@ -5,7 +5,6 @@ from math import gcd
 from random import Random
 
 import numpy as np
-import pytest
 from builders.effort import tried
 from contract.dssp import UNSURE
 from hypothesis import given
@@ -40,10 +39,6 @@ def test_as_written_returns_the_fraction_whose_double_is_given(
     assert as_written(float(thousandths)) == thousandths
 
 
-def test_as_written_keeps_a_decimal_of_17_digits_that_is_near_no_fraction() -> None:
-    assert as_written(0.1 + 0.2) == Fraction("0.30000000000000004")
-
-
 @given(st.lists(st.fractions(0, 100, max_denominator=10), min_size=1), st.floats(0, 10))
 def test_whole_equals_numbers_as_written(numbers: list[Fraction], other: float) -> None:
     given_numbers = np.array([*map(float, numbers), other])
@@ -55,19 +50,6 @@ def test_lowest_gives_fractions_in_lowest_terms(fractions: list[Fraction]) -> No
     whole, scale = lowest(fractions)
     assert [Fraction(number) / scale for number in whole] == fractions
     assert gcd(*whole) in (0, 1)
-
-
-NIGHT = """{"problem": "dssp", "name": "n", "processors": 1, "deadline": 9, "jobs":
-[{"name": "a", "reward": 1, "stages": [[1, @]]}]}"""
-
-
-@pytest.mark.parametrize("text", ["0.1", "9007199254740993", "0.12345678901234567890", "1e-400"])
-def test_parse_reads_numbers_as_python(text: str) -> None:
-    night = files.parse(NIGHT.replace("@", text).encode())
-    assert isinstance(night, Instance)
-    assert night.jobs[0].stages is not None
-    assert night.jobs[0].stages[0][1] == float(text)
-    assert files.parse(files.encode(night)) == night
 
 
 # --- completion times ---------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from builders import log_oracle
 from builders.cli import ROOT, run
 
 import schedopt
-from schedopt.instances import packed
+from schedopt.instances import examples
 from schedopt.instances.files import load
 from schedopt.verbs.starts import log_of
 
 PACKED = ROOT / "archive" / "backfilling.zip"
-SET = packed.unpack(PACKED, "")
+SET = examples.unpack(PACKED, "")
 NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
 
 
@@ -31,10 +31,10 @@ def test_backfilling_set_equals_plain_definitions(name: str) -> None:
 def test_backfilling_set_verify_names_a_wrong_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = {name: packed.read(PACKED, name) for name in packed.names(PACKED)}
+    files = {name: examples.read_packed(PACKED, name) for name in examples.packed_names(PACKED)}
     starts = f"starts/{NAMES[0]}.csv"
     files[starts] = files[starts].replace(b"\n4,6,6,", b"\n4,6,7,")
-    (tmp_path / "backfilling.zip").write_bytes(packed.pack(files))
+    (tmp_path / "backfilling.zip").write_bytes(examples.pack(files))
     monkeypatch.setenv("SCHEDOPT_ARCHIVE", str(tmp_path))
     entry = f"backfilling/{NAMES[0]}"
     said = run("archive", "verify", entry, status=1).stdout

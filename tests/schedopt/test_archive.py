@@ -13,7 +13,7 @@ from builders.cli import ROOT, refused, run
 import schedopt
 from benchmarks.archive import improve
 from schedopt import archive
-from schedopt.instances import examples, packed
+from schedopt.instances import examples
 
 QUICK = "epoch-planted-8x2"
 Edit = Callable[[Any], Any]
@@ -40,11 +40,11 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def edited(path: Path, changes: dict[str, Callable[[bytes], bytes | None]]) -> None:
     """Change files of a packed group; None removes a file."""
-    files = {name: packed.read(path, name) for name in packed.names(path)}
+    files = {name: examples.read_packed(path, name) for name in examples.packed_names(path)}
     for name, change in changes.items():
         text = change(files.pop(name))
         files |= {} if text is None else {name: text}
-    path.write_bytes(packed.pack(files))
+    path.write_bytes(examples.pack(files))
 
 
 def rewritten(path: Path, name: str, edit: Edit) -> None:
@@ -68,7 +68,7 @@ INSTANCE, RESULT = f"instances/{QUICK}-01.json", f"results/{QUICK}-01.json"
 def spoiled_result(path: Path, edit: Edit) -> None:
     """Change a result, and the entry's digest with it."""
     rewritten(path, RESULT, edit)
-    digest = hashlib.sha256(packed.read(path, RESULT)).hexdigest()
+    digest = hashlib.sha256(examples.read_packed(path, RESULT)).hexdigest()
     relined(path, lambda entry: entry | {"result": digest})
 
 
