@@ -1,6 +1,5 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from builders.reports import row
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-import schedopt
 from schedopt import evaluate, plan_table, plot, solve
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
@@ -87,13 +85,6 @@ def test_plot_draws_into_given_axes(evil: Path, tmp_path: Path) -> None:
     table.write_csv(tmp_path / "plan.csv")
     with pytest.raises(InputError):
         plot([tmp_path / "plan.csv", evil])
-
-
-def test_plot_of_a_plan_needs_no_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = schedopt.plan("example:evening")
-    monkeypatch.setitem(sys.modules, "polars", None)  # importing it fails
-    made.write(tmp_path / "plan.png")
-    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:

@@ -111,13 +111,11 @@ def test_bench_on_a_full_disk_keeps_valid_rows(tmp_path: Path) -> None:
     words += ["--policy", "greedy", "--output", str(output)]
     done = process(sys.executable, "-c", FULL.format(words=words), status=2)
     assert "expected room to write" in done.stderr.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == [journal]
     kept = read_lines(journal, BenchRow, cut=True)
     assert 1 <= len(kept) < 12
     rows = bench(generated=NIGHTS, policies=["greedy"], output=output)
     assert len(rows) == 12
     assert rows[: len(kept)] == kept
-    assert {*tmp_path.iterdir()} == {output, journal}
     assert read_rows(journal) == rows
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import refused, run
-from builders.refusals import raising
+from builders.cli import run
 from builders.reports import EVIL, ROWS, row
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -85,14 +84,6 @@ def test_bench_page_lists_files_that_failed(tmp_path: Path) -> None:
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
     assert "bad.json" in text.split("could not be used</h2>")[1].split("</section>")[0]
-
-
-@pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
-def test_bench_refuses_an_unwritable_report_before_it_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("schedopt.verbs.bench.bench", raising(AssertionError("work was done")))
-    assert refused("bench", DSSP, "--report", tmp_path / name)
 
 
 def test_wheel_contains_page_style_and_script(installed: Path) -> None:

@@ -46,14 +46,10 @@ def fifo(tmp_path: Path) -> list[str]:
     return [sys.executable, str(script)]
 
 
-def test_compare_fifo_agrees_with_fcfs(fifo: list[str]) -> None:
+def test_compare_fifo_agrees_with_fcfs_alone(fifo: list[str]) -> None:
     assert compare(fifo, "fifo", "fcfs", EVERY) == ("34 of 34", "")
-
-
-def test_compare_fifo_with_easy_shows_a_difference(fifo: list[str]) -> None:
     agreeing, difference = compare(fifo, "fifo", "easy", SMALL)
-    assert int(agreeing.split()[0]) < len(SMALL)
-    assert "under easy" in difference
+    assert int(agreeing.split()[0]) < len(SMALL) and "under easy" in difference
 
 
 def test_compare_counts_failures_of_the_simulator(fifo: list[str]) -> None:
@@ -68,8 +64,5 @@ def test_compare_slurm_starts_within_half_a_minute() -> None:
     late = dict(enumerate(replay_log(queue, "easy", "given") * 60 + 25))
     agrees, first = slurm.compared(queue, late)
     assert (agrees["easy"], agrees["fcfs"], first) == (True, False, "")
-    agrees, first = slurm.compared(queue, {**late, 4: late[4] + 6})
-    assert not agrees["easy"]
-    assert first.startswith("job 4 starts at minute ")
     del late[2]
     assert "job 2 starts at minute never" in slurm.compared(queue, late)[1]

@@ -1,4 +1,4 @@
-"""Real Snakemake under ``--scheduler schedopt``: from start to end, failing."""
+"""Real Snakemake under ``--scheduler schedopt``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("snakemake")
 
 SNAKEFILE = """
-SAMPLES = range(COUNT)
+SAMPLES = range(50)
 
 rule all:
     input: "total.txt"
@@ -41,7 +41,7 @@ rule check:
     input: "right/{i}.txt"
     output: "check/{i}.txt"
     resources: mem_mb=40
-    shell: "CHECKcp {input} {output}"
+    shell: "cp {input} {output}"
 
 rule total:
     input: expand("check/{i}.txt", i=SAMPLES)
@@ -50,37 +50,23 @@ rule total:
 """
 
 
-def snakemake(folder: Path, *words: object) -> list[str]:
-    flags = f"-s {folder}/Snakefile --directory {folder} --cores 4 --resources mem_mb=300"
-    own = [*flags.split(), "--scheduler", "schedopt"]
-    return [sys.executable, "-m", "snakemake", *own, *map(str, words)]
-
-
-def ran(folder: Path, *words: object, status: int = 0) -> str:
-    done = subprocess.run(
-        snakemake(folder, *words), capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == status, done.stderr[-3000:]
-    assert "greedy scheduler takes over" not in done.stderr
-    return done.stderr
-
-
-def workflow(folder: Path, count: int, check: str = "") -> Path:
-    text = SNAKEFILE.replace("COUNT", str(count)).replace("CHECK", check)
-    (folder / "Snakefile").write_text(text)
-    return folder
-
-
 def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> None:
-    folder = workflow(tmp_path, 50)
-    said = ran(folder)
-    assert "202 of 202 steps (100%) done" in said
-    assert len((folder / "total.txt").read_text().splitlines()) == 100
-    assert not list((folder / "made").glob("*")), "temporary files are gone"
-
-
-def test_a_job_that_fails_ends_what_needs_it_alone(tmp_path: Path) -> None:
-    folder = workflow(tmp_path, 4, check="test {wildcards.i} != 2 && ")
-    said = ran(folder, "--keep-going", status=1)
-    assert "Error in rule check" in said
-    assert sorted(path.stem for path in (folder / "check").glob("*")) == ["0", "1", "3"]
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    flags = [
+        "-m",
+        "snakemake",
+        "--cores",
+        "4",
+        "--resources",
+        "mem_mb=300",
+        "--scheduler",
+        "schedopt",
+    ]
+    done = subprocess.run(
+        [sys.executable, *flags], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "greedy scheduler takes over" not in done.stderr
+    assert "202 of 202 steps (100%) done" in done.stderr
+    assert len((tmp_path / "total.txt").read_text().splitlines()) == 100
+    assert not list((tmp_path / "made").glob("*")), "temporary files are gone"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,17 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
+from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures import style
 from schedopt.pictures.style import BLUE, COLOURS, GREEN, PALE, RED, colours, decorate, label
 from schedopt.planning.carried_out import CarriedOut
-from schedopt.planning.history import NightState, as_events, machine_as_known
-from schedopt.planning.plan_rows import has_several_nights
 from schedopt.planning.release import Span
-from schedopt.problems.dssp.to_tables import largest_groups, share_bounds
-from schedopt.solvers.result import Result
+from schedopt.problems.dssp.to_tables import share_bounds
+from schedopt.problems.dssp.to_tables import shares as group_shares
 
 ALL = "all jobs"  # in place of groups, if there are none
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
-REPLANNED: Any = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 Documents = Sequence[Any]  # results, each with a solution
 
 
@@ -56,32 +54,20 @@ def results(documents: Documents, night: Instance | None = None) -> Figure:
 
 
 def draw_shares(documents: Documents, night: Instance | None = None) -> Figure:
-    """Draw the shares of the capacity, by night if there are several."""
-    if all(has_several_nights(document) for document in documents):
-        figure = _shares_by_night(documents)
-    else:
-        figure = _shares(documents, night)
-    one = len(documents) == 1
-    first = documents[0]
-    style.set_title(figure, style.title(first, "reward") if one else label(first.instance))
-    return figure
-
-
-def _shares(documents: Documents, night: Instance | None) -> Figure:
-    """Draw the share of the capacity of each group in each selection, and its demand."""
+    """Draw each group's share of the capacity of all nights in each result, and its demand."""
     by_grouping = _groups(documents)
     look = colours(style.keys(documents))
     lines = [*map(len, by_grouping.values())]
     size = (8, 1.2 + 0.2 * len(look) + (0.25 + 0.15 * len(look)) * sum(lines))
     figure, grid = style.panels(size, len(lines), height_ratios=lines)
+    capacity = _capacity(documents[0].solution)
     for axes, (by, groups) in zip(grid[:, 0], by_grouping.items(), strict=True):
-        solution = documents[0].solution
         if night is not None and by in night.groups:
-            asked = [night.demands[night.groups[by][g]].sum() / solution.capacity for g in groups]
+            asked = [night.demands[night.groups[by][g]].sum() / capacity for g in groups]
             axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
         for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
-            widths = [_share(document.solution, by, group) for group in groups]
+            widths = [_share(document, by, group) for group in groups]
             axes.barh(at, widths, 0.8 / len(look), color=colour, label=label(name))
         _mark_bounds(axes, by, groups, documents, night)
         axes.set_yticks(range(len(groups)), [label(group) for group in groups])
@@ -89,6 +75,9 @@ def _shares(documents: Documents, night: Instance | None) -> Figure:
         axes.set_title(label(by), loc="left", fontsize=10)
         decorate(axes, shares="x", legend="beside")
     grid[-1, 0].set_xlabel("share of the capacity")
+    one = len(documents) == 1
+    first = documents[0]
+    style.set_title(figure, style.title(first, "reward") if one else label(first.instance))
     return figure
 
 
@@ -100,7 +89,7 @@ def _groups(
     """Return the groups to draw of each grouping: at most those with the largest shares."""
     most: dict[str, dict[str, float]] = {}
     for document in documents:
-        for by, groups in document.solution.shares.items():
+        for by, groups in group_shares(document).items():
             of = most.setdefault(by, {})
             of |= {group: max(share, of.get(group, 0.0)) for group, share in groups.items()}
     by_job = {}
@@ -110,10 +99,15 @@ def _groups(
     return {by: groups for by, groups in by_job.items() if groups} or {"": [ALL]}
 
 
-def _share(solution: Any, by: str, group: str) -> float:
-    if not by:
-        return float(solution.demand / solution.capacity)
-    return float(solution.shares.get(by, {}).get(group, 0.0))
+def _share(document: Any, by: str, group: str) -> float:
+    if by:
+        return group_shares(document).get(by, {}).get(group, 0.0)
+    used = fsum(one.demand for one in document.solution.nights)
+    return used / _capacity(document.solution)
+
+
+def _capacity(solution: Any) -> float:
+    return fsum(getattr(solution, "capacities", (solution.capacity,)))
 
 
 def _mark_bounds(
@@ -129,28 +123,6 @@ def _mark_bounds(
                 axes.plot(*ends, color=colour, linewidth=2, label=what)
 
 
-def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
-    """Draw for each result the share of the capacity of each group on each night."""
-    solutions: list[Any] = [document.solution for document in documents]
-    by = next(iter(solutions[0].nights[0].shares), "")
-    size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
-    figure, grid = style.panels(size, len(documents), **share)
-    named = {group for solution in solutions for group in largest_groups(solution, by)}
-    look = colours(sorted(named) if by else [ALL])
-    for axes, solution, name in zip(grid[:, 0], solutions, style.keys(documents), strict=True):
-        base = np.zeros(len(solution.nights))
-        for group, colour in look.items():
-            of = zip(solution.nights, solution.capacities, strict=True)
-            heights = [n.shares[by].get(group, 0.0) if by else n.demand / room for n, room in of]
-            axes.bar(1 + np.arange(len(base)), heights, 0.8, base, color=colour, label=label(group))
-            base += heights
-        axes.set_title(label(name), loc="left", fontsize=10)
-        decorate(axes, y="share of the capacity", shares="y", legend="beside")
-    grid[-1, 0].set_xlabel("night")
-    grid[-1, 0].xaxis.get_major_locator().set_params(integer=True)
-    return figure
-
-
 def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     """Draw schedules below each other, with each task as a bar on its processor."""
     figure, grid = style.panels((9, 1 + 3.2 * len(documents)), len(documents))
@@ -158,12 +130,7 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     deadline = None if night is None else night.deadline
     unit, word = style.time_unit(longest if deadline is None else deadline)
     for axes, document, who in zip(grid[:, 0], documents, style.names(documents), strict=True):
-        known, asked = night, document.asked
-        if asked is not None and asked.instance is not None and asked.history:
-            state = NightState.of(asked.instance, as_events(asked.history))
-            known = machine_as_known(state)
-            axes.axvline(state.at / unit, label="replanned", **REPLANNED)
-        _gantt(axes, document, known, unit)
+        _gantt(axes, document, night, unit)
         axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9) / unit)
         decorate(
             axes,
@@ -171,11 +138,9 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
             f"time, {word}" if word else "time",
             "processor",
         )
-        if night is None or known is None:
+        if night is None:
             continue
         axes.axvline(night.deadline / unit, **DEADLINE)
-        if any((known.changes, known.end, known.down, known.pools)):
-            _machine(axes, known, unit)
         if night.start is not None:
             style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
     return figure
@@ -213,17 +178,6 @@ def _gantt(
         for group, its in colour.items():
             axes.bar(0, 0, color=its, label=label(group))
         decorate(axes, legend="beside")
-
-
-def _machine(axes: Axes, night: Instance, unit: float) -> None:
-    """Draw the processors by pool if their number changes."""
-    first = 0.0
-    for steps in night.machine.by_number.values():
-        times = [float(time) / unit for time in steps.times]
-        counts = [first + float(amount) - 0.5 for amount in steps.amounts]
-        ends = [*times, max(times[-1], axes.get_xlim()[1])]
-        axes.step(ends, [*counts, counts[-1]], where="post", color="black", linewidth=1.0)
-        first += float(steps.most)
 
 
 def _labels(night: Instance) -> Mapping[str, str]:

@@ -46,16 +46,14 @@ def sections(
     """Yield the parts of the page."""
     if result.solution is None:
         return
-    several = plan_rows.has_several_nights(result)
     if run is not None and run.solution is not None:
         yield _times_section(instance, result, run)
     words = "The share of the capacity that each group gets, next to the share it asks for."
-    by_night = "The share of each night's capacity that each group gets."
     tables = tuple(table.without_empty_columns() for table in to_tables.tables(instance, result))
     picture = "Shares of the capacity", lambda: to_figure.draw_shares([result], instance)
     yield Section(
         "Who gets what",
-        words=by_night if several else words,
+        words=words,
         pictures=(picture,),
         tables=tables,
         terms=SHARES if tables else {},
