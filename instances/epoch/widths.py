@@ -14,36 +14,14 @@ MOST_UNITS = 1 << 26  # the finest grid, in units of the quantum, on which sums 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
     """Return the widths from ``least`` to N that can occur in a schedule, in increasing order."""
-    gone = {w for _, some in steps(nodes, jobs, least) for w in some}
-    return [w for w in _fitting_widths(nodes, jobs, least) if w not in gone]
-
-
-def _fitting_widths(nodes: int, jobs: int, least: int) -> list[int]:
-    """Return the widths whose rectangles fit into the quantum."""
-    return [w for w in range(least, nodes + 1) if w * jobs >= nodes]
-
-
-def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
-    """Return the excluded widths in order: (prime, widths); prime 0 means all subset sums."""
     total = Fraction(jobs, nodes)
-    widths = set(_fitting_widths(nodes, jobs, least))
-    dropped: list[tuple[int, list[int]]] = []
-    while True:
-        kept = set(widths)
+    widths, before = {w for w in range(least, nodes + 1) if w * jobs >= nodes}, set[int]()
+    while widths != before:
+        before = widths
         for prime in _primes(nodes):
-            after = _drop_unbalanced(kept, prime, total)
-            if after != kept:
-                dropped.append((prime, sorted(kept - after)))
-            kept = after
-        if kept == widths:
-            break
-        widths = kept
+            widths = _drop_unbalanced(widths, prime, total)
     units = grid(widths, nodes, jobs)
-    if units <= MOST_UNITS:
-        after = _keep_reachable(widths, units, nodes)
-        if after != widths:
-            dropped.append((0, sorted(widths - after)))
-    return dropped
+    return sorted(_keep_reachable(widths, units, nodes) if units <= MOST_UNITS else widths)
 
 
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:

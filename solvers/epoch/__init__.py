@@ -133,7 +133,6 @@ class RectanglesInCpsat(CpsatEngine):
         "not searched"
     )
     proves = LEAST
-    certificate = "widths"
     confirmed_by = "model"
 
     def accepts(self, model: Rectangles) -> bool:

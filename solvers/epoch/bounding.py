@@ -15,7 +15,6 @@ from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.decimals import divisors
 from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.widths import steps
 from schedopt.solvers.engine import Certificate
 from schedopt.solvers.result import Result
 
@@ -247,18 +246,11 @@ def certificate(model: Partition | Rectangles, result: Result) -> Certificate | 
 
     A bound that comes from a search has no certificate.
     """
-    if result.bound is None or model.changed:
+    if result.bound is None or model.changed or isinstance(model, Rectangles):
         return None
     if not all(isinstance(rule, Together | Apart) for rule in model.rules.values()):
         return None
-    if isinstance(model, Partition):
-        return _of_epochs(model, -(-round(result.bound) // model.instance.nodes))
-    return _of_widths(model) if result.bound <= least_overhead(model) else None
-
-
-def _of_epochs(model: Partition, goal: int) -> Certificate | None:
-    """Return an argument that there are at least ``goal`` epochs."""
-    instance = model.instance
+    instance, goal = model.instance, -(-round(result.bound) // model.instance.nodes)
     packed = items(instance, model.rules.values())
     if -(-packed.least_nodes // instance.nodes) >= goal:
         return {"kind": "nodes"}
@@ -270,24 +262,3 @@ def _of_epochs(model: Partition, goal: int) -> Certificate | None:
         if isinstance(rule, Apart) and len(set(rule.jobs)) >= goal:
             return {"kind": "apart", "constraint": name}
     return None
-
-
-def _of_widths(model: Rectangles) -> Certificate:
-    """Return a certificate of the widths that no schedule has.
-
-    The widths that subset sums exclude are listed only if a job could have them.
-    """
-    minima: list[int] = model.instance.minima.tolist()
-    spared = {
-        w
-        for minimum, width in zip(minima, model.narrowest, strict=True)
-        for w in range(minimum, width)
-    }
-    dropped = [
-        (prime, [w for w in widths if prime or w in spared])
-        for prime, widths in steps(model.instance.nodes, len(minima), min(minima))
-    ]
-    return {
-        "kind": "widths",
-        "steps": [{"prime": p, "widths": some} for p, some in dropped if some],
-    }

@@ -10,7 +10,7 @@ from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume
 
 from schedopt import check, evaluate
-from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.formulations.epoch import Partition
 from schedopt.instances.constraints import Apart, ResponseTime, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import numbered_jobs
@@ -168,33 +168,3 @@ def test_reprove_epoch_with_bundles_and_jobs_apart() -> None:
     assert judged(apart, given, 24.0) is None
     assert judged(apart, given, 32.0)
     assert judged(packing([1, 1, 1], 8, 1), given, 16.0)
-
-
-@tried(60, some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
-def test_reprove_rectangles_bound_and_no_more(instance: Instance) -> None:
-    model = Rectangles(instance)
-    result = portfolio.solve(model, Limits(threads=1))
-    given = certificate(model, result)
-    assert result.bound is not None
-    if given is not None:
-        assert judged(instance, given, result.bound, formulation="rectangles") is None
-        assert judged(instance, given, result.bound + 1, formulation="rectangles")
-    every = list(range(1, instance.nodes + 1))
-    for prime in (0, 2, 3, 4, 5, 7):
-        for widths in (every, *([w] for w in every)):
-            step = {"prime": prime, "widths": widths}
-            for steps in ([step], [{"prime": 0, "widths": widths[:1]}, step]):
-                wrong = {"kind": "widths", "steps": steps}
-                assert judged(instance, wrong, result.bound + 1, formulation="rectangles")
-
-
-def test_reprove_rectangles_by_widths_that_drop_out() -> None:
-    instance = packing([11, 11, 1, 1, 1, 1, 1, 1], 16, 0)
-    model = Rectangles(instance)
-    result = portfolio.solve(model, Limits(threads=1, time_limit=2.0))
-    assert result.bound is not None
-    steps = certificate(model, msgspec.structs.replace(result, bound=0.0))
-    assert steps is not None
-    least = float(max(sum(model.narrowest), 16))
-    assert judged(instance, steps, least, formulation="rectangles") is None
-    assert judged(instance, {"kind": "widths", "steps": []}, least, formulation="rectangles")
