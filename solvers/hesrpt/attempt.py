@@ -5,7 +5,7 @@ The state is the incumbent, the bound, and the engine that found each.
 
 from collections.abc import Callable, Iterable
 from math import inf
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -41,33 +41,11 @@ ERROR = 1e-8
 """Relative error of an interior-point optimum, by which its bound is lowered."""
 
 
-class AllocationSearch(Protocol):
-    """A search that can be interrupted; ``value`` is infinite until there is a solution."""
-
-    name: str
-    value: float
-    bound: float
-
-    def advance(self, seconds: float) -> bool:
-        """Work for about ``seconds``; return True when the search has ended."""
-
-    def solution(self) -> Allocated:
-        """Return the best solution."""
-
-
 class Attempt:
     """The incumbent, the bound, and the engine that found each.
 
-    Attributes
-    ----------
-    value : float
-        The objective of the incumbent, infinite if there is none.
-    solution : Allocated or None
-        The incumbent.
-    bound : float
-        The best lower bound, minus infinity if there is none.
-    message : str
-        Why the bound does not meet the objective.
+    ``value`` is infinite without an incumbent, and ``bound`` minus infinity without a bound.
+    ``message`` says why they do not meet.
     """
 
     def __init__(self, model: Allocation, task: EngineTask, name: str) -> None:
@@ -106,13 +84,8 @@ class Attempt:
     def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
         """Keep a solution if it is better than the incumbent.
 
-        Parameters
-        ----------
-        solution : Allocated
-        by : str or None
-            The engine that found it; None for a policy.
-        of_its_order : float
-            A lower bound for its completion order alone.
+        ``by`` is the engine that found it, None for a policy. ``of_its_order`` is a lower bound for
+        its completion order alone.
         """
         value = self.instance.objective_of(solution)
         if value < self.value or self.solution is None:
@@ -132,20 +105,14 @@ class Attempt:
         if self.limits.watch:
             self.limits.watch(now() - self.run.began, best, bound)
 
-    def run_search(self, search: AllocationSearch) -> bool:
-        """Advance a search until it ends, the gap is closed, or the time limit is reached.
-
-        Returns
-        -------
-        bool
-            Whether the search has ended.
-        """
+    def run_search(self, search: Any) -> bool:
+        """Advance a search until the gap is closed or the time limit; return whether it ended."""
         best = self.value
         try:
             while True:
                 left = self.seconds_left()
                 step = STEP_SECONDS
-                done = search.advance(step if left is None else max(min(step, left), 0.0))
+                done: bool = search.advance(step if left is None else max(min(step, left), 0.0))
                 self.raise_bound(search.bound, search.name)
                 self.note(search.value)
                 if done or self.is_closed(search.value) or self.out_of_time():
@@ -179,15 +146,9 @@ class Attempt:
     ) -> Termination:
         """Solve the convex programs of timelines until their bounds reach the incumbent.
 
-        Parameters
-        ----------
-        leaves : iterable of (float, Timeline)
-            Timelines with their lower bounds, in increasing order.
-        bound_all : float
-            A lower bound for all timelines.
-        bound_pruned : float
-            A lower bound for the timelines that are not among the leaves. A search that pruned
-            them against an incumbent gives at most the value of this incumbent.
+        ``leaves`` are timelines with their lower bounds, in increasing order. ``bound_all`` is a
+        lower bound for all timelines, and ``bound_pruned`` for those that are not among the leaves:
+        at most the value of the incumbent against which a search pruned them.
         """
         least = bound_pruned
         self.raise_bound(bound_all, self.name)
@@ -256,16 +217,8 @@ def run_attempt(
 ) -> Result[Allocated]:
     """Run an engine and return its result, which is not yet checked.
 
-    Parameters
-    ----------
-    model : Allocation
-    task : EngineTask
-    name : str
-        The name of the engine.
-    work : callable
-        Does the work and returns why it ended, ``completed`` if it came to its end. Ctrl-C ends it
-        and keeps the incumbent. It is not called if a fast proof shows that no shares satisfy the
-        side constraints.
+    ``work`` returns why it ended, ``completed`` if it came to its end. Ctrl-C ends it and keeps the
+    incumbent. It is not called if a fast proof shows that no shares satisfy the side constraints.
     """
     attempt = Attempt(model, task, name)
     stopped: Termination

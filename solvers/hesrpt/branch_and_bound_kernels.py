@@ -75,33 +75,30 @@ def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
     return count
 
 
+def spare_in_interval(
+    c: Curves, data: TimelineData, lam: Floats, done: int, group: int
+) -> tuple[float, float]:
+    """Return weight minus value of work after an arrival, and the value, per unit of time."""
+    jobs, own = np.zeros(len(lam), dtype=np.int64), np.zeros(len(c.team_leasts) + 1)
+    n = present_jobs(data, done, group, jobs)
+    earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+    return data.costs[jobs[:n]].sum() - earned, earned
+
+
 def node_bound(
     c: Curves, data: TimelineData, lam: Floats, done: int, now: int, base: float
 ) -> float:
     """Return the bound of a node, with the least possible price of each job that is not placed.
 
-    Parameters
-    ----------
-    done : int
-        The placed jobs as a bit mask; ``lam`` holds their prices.
-    now : int
-        The arrival whose jobs must be placed before the next `ARRIVAL`.
-    base : float
-        The part of the bound that no longer changes.
+    ``done`` are the placed jobs as a bit mask, and ``lam`` holds their prices. ``now`` is the
+    arrival whose jobs must be placed before the next `ARRIVAL`. ``base`` no longer changes.
     """
-    total = len(data.sizes)
+    total, bound = len(data.sizes), base
     jobs, earned = np.zeros(total, dtype=np.int64), np.zeros(now + 1)
     own = np.zeros(len(c.team_leasts) + 1)
-    bound = base
     for g in range(now + 1):
-        n = present_jobs(data, done, g, jobs)
-        earned[g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
-        for team in range(len(own)):
-            own[team] = 0.0
+        spare, earned[g] = spare_in_interval(c, data, lam, done, g)
         if g < now:
-            spare = -earned[g]
-            for i in range(n):
-                spare += data.costs[jobs[i]]
             bound += spare * (data.starts[g + 1] - data.starts[g])
     for j in range(total):
         if (done >> j) & 1:
@@ -115,20 +112,6 @@ def node_bound(
         lam[j] = 0.0
         bound += price * data.sizes[j]
     return bound
-
-
-def spare_before_arrival(
-    c: Curves, data: TimelineData, lam: Floats, done: int, now: int
-) -> tuple[float, float]:
-    """Return weight minus value of work in the interval before an arrival, and the value's rate."""
-    jobs = np.zeros(len(data.sizes), dtype=np.int64)
-    n = present_jobs(data, done, now - 1, jobs)
-    own = np.zeros(len(c.team_leasts) + 1)
-    earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
-    spare = -earned
-    for i in range(n):
-        spare += data.costs[jobs[i]]
-    return float(spare * (data.starts[now] - data.starts[now - 1])), float(earned)
 
 
 class Tree(NamedTuple):
@@ -152,6 +135,15 @@ class Tree(NamedTuple):
     best: Floats  # cost of the incumbent, (1,)
     incumbent: Floats  # its prices, (M,)
     course: Ints  # what it places, (D,)
+
+
+class Search(NamedTuple):
+    """A search, with the prices of the placed jobs."""
+
+    c: Curves
+    data: TimelineData
+    tree: Tree
+    lam: Floats  # (M,)
 
 
 def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
@@ -179,10 +171,9 @@ def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
     )
 
 
-def _branch(
-    c: Curves, data: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
-) -> None:
+def _branch(s: Search, done: int, now: int, d: int) -> None:
     """Sort the children of a node by their bounds; none if the node's own bound is met."""
+    c, data, t, lam = s
     limit, p = t.best[0] * (1.0 - NEAR), data.paths
     if t.proven[d] == -inf:
         t.proven[d] = node_bound(c, data, lam, done, now, t.base[d])
@@ -215,156 +206,131 @@ def _branch(
     t.children[d] = count
 
 
-def _price_interval(
-    c: Curves,
-    data: TimelineData,
-    t: Tree,
-    lam: Floats,
-    first: int,
-    last: int,
-    done: int,
-    raised: float,
-) -> float:
-    """Choose the prices of the jobs that complete in one interval; return their part of the bound.
+def _bound_with_earnings(s: Search, d: int, done: int, now: int, at: float) -> float:
+    """Return the bound at depth d if the value of work in the interval there rises by ``at``.
 
-    The jobs of the interval are placed from depth ``first`` to ``last``; ``done`` are the jobs that
-    are present at its end. ``raised`` is the additional value of work in the interval.
+    The prices of the jobs that complete in the interval are chosen again.
     """
-    total = len(data.sizes)
-    jobs = np.zeros(total, dtype=np.int64)
-    n = 0
-    for j in range(total):
-        if (done >> j) & 1:
-            jobs[n] = j
-            n += 1
-    own = np.zeros(len(c.team_leasts) + 1)
-    level = raised
-    if n:
-        level += most_earned(c, lam, jobs, n, n, own)
-    worth = 0.0
-    for d in range(first, last):
-        j = t.placed[d]
-        jobs[n] = j
-        level += data.costs[j]
-        price = next_price(c, lam, jobs, n + 1, level, data.costs[j], n + 1, own)
-        lam[j] = min(price, t.caps[j])
-        worth += lam[j] * data.sizes[j]
-        n += 1
-    return worth
-
-
-def _bound_with_earnings(
-    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
-) -> float:
-    """Return the bound at depth d if the value of work in the interval there rises by ``at``."""
+    c, data, t, lam = s
     first, everyone = d, done
     while first > 0 and t.placed[first - 1] != ARRIVAL:
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
         return node_bound(c, data, lam, done, now, t.base[d])
-    here = 0
-    for j in range(len(data.sizes)):
-        if (done >> j) & 1 and data.groups[j] <= now:
-            here |= 1 << j
-    worth = _price_interval(c, data, t, lam, first, d, here, at)
+    jobs, own = np.zeros(len(lam), dtype=np.int64), np.zeros(len(c.team_leasts) + 1)
+    n = present_jobs(data, done, now, jobs)
+    level, worth = at, 0.0
+    if n:
+        level += most_earned(c, lam, jobs, n, n, own)
     for i in range(first, d):
-        t.prices[t.placed[i]] = lam[t.placed[i]]
-    length = data.starts[now + 1] - data.starts[now]
-    t.base[d] = t.base[first] + worth - at * length
+        j = t.placed[i]
+        jobs[n] = j
+        n += 1
+        level += data.costs[j]
+        price = next_price(c, lam, jobs, n, level, data.costs[j], n, own)
+        lam[j] = t.prices[j] = min(price, t.caps[j])
+        worth += lam[j] * data.sizes[j]
+    t.base[d] = t.base[first] + worth - at * (data.starts[now + 1] - data.starts[now])
     return node_bound(c, data, lam, everyone, now, t.base[d])
 
 
-def _golden_point(low: float, middle: float, high: float) -> float:
-    """Return the next point of a golden-section search for a maximum, in the longer part."""
-    if middle - low > high - middle:
-        return middle - 0.382 * (middle - low)
-    return middle + 0.382 * (high - middle)
+def _bound_at(s: Search, d: int, done: int, now: int, at: float, placing: bool) -> float:
+    """Return the bound if the placed job's price, or the raised value of work, is ``at``."""
+    c, data, t, lam = s
+    if not placing:
+        return _bound_with_earnings(s, d, done, now, at)
+    j = t.placed[d]
+    lam[j] = at
+    return node_bound(c, data, lam, done, now, t.base[d] + at * data.sizes[j])
 
 
-def _golden_bracket(
-    low: float, middle: float, high: float, at: float, better: bool
-) -> tuple[float, float, float]:
-    """Return the bracket and its best point after another point was evaluated."""
-    if better:
-        return (middle, at, high) if at > middle else (low, at, middle)
-    return (low, middle, at) if at > middle else (at, middle, high)
+def _golden_section(
+    s: Search,
+    d: int,
+    done: int,
+    now: int,
+    span: tuple[float, float, float],
+    value: float,
+    placing: bool,
+) -> tuple[float, float]:
+    """Return about where the bound is highest, and the bound there.
+
+    ``span`` are two ends and the best point, whose bound is ``value``. It ends if a bound is met.
+    """
+    t = s.tree
+    low, middle, high = span
+    for _ in range(GOLDEN):
+        if middle - low > high - middle:
+            at = middle - 0.382 * (middle - low)
+        else:
+            at = middle + 0.382 * (high - middle)
+        trial = _bound_at(s, d, done, now, at, placing)
+        if trial > value:
+            value = trial
+            low, middle, high = (middle, at, high) if at > middle else (low, at, middle)
+            if not value < t.best[0] * (1.0 - NEAR):
+                break
+        elif at > middle:
+            high = at
+        else:
+            low = at
+    return middle, value
 
 
-def _best_earnings(
-    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
-) -> float:
+def _best_earnings(s: Search, d: int, done: int, now: int) -> float:
     """Increase the value of work in an interval while the bound increases, and keep the best."""
+    data, t = s.data, s.tree
     limit = t.best[0] * (1.0 - NEAR)
-    value = _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
-    if not value < limit:
-        return value
-    all_costs = 0.0
-    for j in range(len(data.costs)):
-        all_costs += data.costs[j]
-    low, middle = 0.0, 0.0
-    high = all_costs * 1e-4
-    trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
-    while trial > value and trial < limit and high < all_costs * 1e6:
+    value = _bound_with_earnings(s, d, done, now, 0.0)
+    low, middle, high, most = 0.0, 0.0, data.costs.sum() * 1e-4, data.costs.sum() * 1e6
+    while value < limit and high < most:
+        trial = _bound_with_earnings(s, d, done, now, high)
+        if trial <= value:
+            break
         low, middle, value = middle, high, trial
         high *= 3.0
-        trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
-    if not trial < limit:
-        return trial
-    if middle > 0.0:
-        for _ in range(GOLDEN):
-            at = _golden_point(low, middle, high)
-            trial = _bound_with_earnings(c, data, t, lam, d, done, now, at)
-            low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
-            if trial > value:
-                value = trial
-                if not value < limit:
-                    return value
-    return _bound_with_earnings(c, data, t, lam, d, done, now, middle)
+    if middle > 0.0 and value < limit:
+        span = (low, middle, high)
+        middle, value = _golden_section(s, d, done, now, span, value, False)
+    if not value < limit:
+        return value
+    return _bound_with_earnings(s, d, done, now, middle)
 
 
-def _place_job(
-    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
-) -> float:
+def _place_job(s: Search, d: int, done: int, now: int, price: float) -> float:
     """Place a job at its price, or at a lower price if that proves more; return the bound.
 
     A lower price helps if the job would complete earlier: its work is less than the work that it
     would receive in the known time.
     """
+    data, t, lam = s.data, s.tree, s.lam
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
     if now == 0 and not t.base[d] + price * data.sizes[j] < limit:
         return inf
     t.caps[j] = inf
-    lam[j] = price
-    value = node_bound(c, data, lam, done, now, t.base[d] + price * data.sizes[j])
+    value = _bound_at(s, d, done, now, price, True)
     if value < limit and data.groups[j] < now:
-        low, middle, high = 0.0, price, price
-        lam[j] = price * (1.0 - STEP)
-        if node_bound(c, data, lam, done, now, t.base[d] + lam[j] * data.sizes[j]) > value:
-            for turn in range(GOLDEN):
-                at = 0.618 * price if turn == 0 else _golden_point(low, middle, high)
-                lam[j] = at
-                trial = node_bound(c, data, lam, done, now, t.base[d] + at * data.sizes[j])
-                low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
-                if trial > value:
-                    value = trial
-                    if not value < limit:
-                        break
-        lam[j] = middle
-        if middle < price:
-            t.caps[j] = middle
+        best = price
+        if _bound_at(s, d, done, now, price * (1.0 - STEP), True) > value:
+            span = (0.0, price, price)
+            best, value = _golden_section(s, d, done, now, span, value, True)
+        lam[j] = best
+        if best < price:
+            t.caps[j] = best
     t.prices[j] = lam[j]
     t.base[d + 1] = t.base[d] + lam[j] * data.sizes[j]
     return value
 
 
-def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
+def _take_leaf(s: Search) -> None:
     """Keep a complete timeline as the incumbent if its simulated prices are cheaper."""
+    c, data, t, lam = s
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
     value = t.base[depth]
     if len(data.starts) > 1:
-        value = _best_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0)
+        value = _best_earnings(s, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
         cost = 0.0 if data.feasible_shares else inf
         if data.feasible_shares:
@@ -378,22 +344,22 @@ def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
             t.leaves[at], t.values[at] = t.placed, value
             t.numbers[1] = at + 1
     if len(data.starts) > 1:
-        _bound_with_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
+        _bound_with_earnings(s, depth, (1 << len(lam)) - 1, 0, 0.0)
 
 
-def _place_child(
-    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
-) -> bool:
+def _place_child(s: Search, d: int, done: int, now: int) -> bool:
     """Place the next child; return True if its bound leaves it open."""
+    c, data, t, lam = s
     at, limit = t.at[d] - 1, t.best[0] * (1.0 - NEAR)
     j = t.child[d, at]
     t.placed[d] = j
     if j == ARRIVAL:
-        if now < len(data.starts) - 1 and not _best_earnings(c, data, t, lam, d, done, now) < limit:
-            _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
+        if now < len(data.starts) - 1 and not _best_earnings(s, d, done, now) < limit:
+            _bound_with_earnings(s, d, done, now, 0.0)
             return False
-        spare, level = spare_before_arrival(c, data, lam, done, now)
-        t.base[d + 1], t.level[d + 1], t.proven[d + 1] = t.base[d] + spare, level, -inf
+        spare, t.level[d + 1] = spare_in_interval(c, data, lam, done, now - 1)
+        length = data.starts[now] - data.starts[now - 1]
+        t.base[d + 1], t.proven[d + 1] = t.base[d] + spare * length, -inf
         return True
     t.level[d + 1] = t.level[d] + data.costs[j]
     jobs = np.zeros(len(lam), dtype=np.int64)
@@ -402,7 +368,7 @@ def _place_child(
     own = np.zeros(len(c.team_leasts) + 1)
     price = next_price(c, lam, jobs, n + 1, t.level[d + 1], data.costs[j], n + 1, own)
     if price < inf:  # else the others must have all servers: it was done before
-        value = _place_job(c, data, t, lam, d, done | (1 << j), now, price)
+        value = _place_job(s, d, done | (1 << j), now, price)
         if value < limit:
             t.proven[d + 1] = max(value, t.bound[d, at])
             if len(data.paths.child):
@@ -427,6 +393,7 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
     """Search for a number of nodes; return whether the search has ended, paused, or is full."""
     total, last = len(data.sizes), len(data.starts) - 1
     lam = np.zeros(total)
+    s = Search(c, data, t, lam)
     depth, done, now = t.numbers[0], 0, last
     for d in range(depth):
         j = t.placed[d]
@@ -443,10 +410,10 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
             t.numbers[0] = depth
             return PAUSED
         if depth == len(t.placed):
-            _take_leaf(c, data, t, lam)
+            _take_leaf(s)
         else:
             if t.children[depth] < 0:
-                _branch(c, data, t, lam, done, now, depth)
+                _branch(s, done, now, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
@@ -454,7 +421,7 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
             if at < t.children[depth] and t.bound[depth, at] < limit:
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                if not _place_child(c, data, t, lam, depth, done, now):
+                if not _place_child(s, depth, done, now):
                     continue
                 if j == ARRIVAL:
                     now -= 1
@@ -473,7 +440,7 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
         if j == ARRIVAL:
             now += 1
             if now < last:
-                _bound_with_earnings(c, data, t, lam, depth, done, now, 0.0)
+                _bound_with_earnings(s, depth, done, now, 0.0)
         else:
             done &= ~(1 << j)
             lam[j] = 0.0

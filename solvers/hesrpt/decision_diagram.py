@@ -99,18 +99,10 @@ def price_edges(
     span: tuple[int, int],
     prices: Floats,
 ) -> None:
-    """Fill the prices of the jobs that may come next at the nodes of a span; -1 for other jobs.
+    """Fill the prices, (n, M), of the jobs that may come next at the nodes of a span; else -1.
 
-    Every rent gives valid prices, so a good rent suffices.
-
-    Parameters
-    ----------
-    sets, masks : ndarray of int, shape (n,)
-        The placed jobs and the jobs that may come next, as bit masks.
-    gains : ndarray, shape (n, R)
-        Upper bounds of the gains of the placed jobs.
-    prices : ndarray, shape (n, M)
-        Output.
+    Every rent gives valid prices, so a good rent suffices. ``sets`` and ``masks`` are the placed
+    jobs and those that may come next; ``gains``, (n, R), are upper bounds of the former's gains.
     """
     budgets = np.empty(len(grid.rents))
     for u in range(span[0], span[1]):
@@ -235,23 +227,10 @@ class _Frontier:
 class Diagram:
     """The completion orders that may cost less than a goal, and possibly some more.
 
-    Of the limits of teams, only the cap of each single job is taken into account.
-
-    Parameters
-    ----------
-    c : Curves
-    sizes, costs : ndarray, shape (M,)
-    after : ndarray of int, shape (M,)
-        For each job the bit mask of the jobs that complete after it; they are placed first.
-
-    Attributes
-    ----------
-    bound : float
-        A lower bound on the cost of every order, or a value above the goal.
-    paths : int
-        The number of orders that remain.
-    stalled : bool
-        Whether the last passes removed hardly any path.
+    Of the limits of teams, only the cap of each single job is taken into account. ``after`` has for
+    each job the bit mask of the jobs that complete after it; they are placed first. ``bound`` is a
+    lower bound on the cost of every order, or a value above the goal; ``paths`` is the number of
+    orders that remain, and ``stalled`` whether the last passes removed hardly any.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:

@@ -221,25 +221,11 @@ class GivenOrder(OrderSearch):
 class BestOrder(OrderSearch):
     """Branch and bound over all completion orders, and over the positions of arrivals in them.
 
-    Without arrivals, decision diagrams first exclude most orders. The search can be interrupted.
-
-    Parameters
-    ----------
-    instance : Instance
-    rules : Rules
-    order : sequence of int, optional
-        An order to start from.
-    incumbent : float
-        Only cheaper solutions are searched for.
-    after : ndarray of int, shape (M,), optional
-        For each job the bit mask of the jobs that complete after it in every cheaper solution.
-
-    Attributes
-    ----------
-    sets : int
-        The number of sets of last jobs, 0 with arrivals.
-    rest : float
-        A lower bound of what is neither explored nor among the leaves; infinite at the end.
+    Without arrivals, decision diagrams first exclude most orders. The search can be interrupted. It
+    starts from ``order`` and looks for solutions cheaper than ``incumbent``; in each of them, the
+    jobs of the bit mask ``after[j]`` complete after job j. ``sets`` is the number of sets of last
+    jobs, 0 with arrivals. ``rest`` is a lower bound of what is neither explored nor among the
+    leaves, infinite at the end.
     """
 
     name = "branch-and-bound"

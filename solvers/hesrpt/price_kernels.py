@@ -234,13 +234,7 @@ def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Flo
 
 
 def _team_demand(
-    c: Curves,
-    lam: Floats,
-    jobs: Ints,
-    n: int,
-    m: float,
-    team: int,
-    bounds: Floats,
+    c: Curves, lam: Floats, jobs: Ints, n: int, m: float, team: int, bounds: Floats
 ) -> tuple[float, float]:
     """Return the servers that a team uses at a rent, and the derivative by the rent's logarithm.
 
@@ -277,14 +271,6 @@ def _team_demand(
     return total, fall
 
 
-def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
-    """Return True if the demand of some job is a discontinuous function of the rent."""
-    jumps = False
-    for i in range(n):
-        jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
-    return jumps
-
-
 def _team_rent(
     c: Curves,
     lam: Floats,
@@ -300,9 +286,10 @@ def _team_rent(
     Newton's method in logarithms from ``start``, if that is positive, with a bracket; the secant
     where the demand jumps or is constant.
     """
-    top, jumps = 0.0, _has_jumps(c, jobs, n)
+    top, jumps = 0.0, False  # whether some demand is a discontinuous function of the rent
     for i in range(n):
         top = max(top, lam[jobs[i]])
+        jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
     spare = c.bounded or jumps
     if top == 0.0 or (spare and _team_demand(c, lam, jobs, n, 0.0, team, bounds)[0] <= target):
         return 0.0
@@ -491,22 +478,11 @@ def next_price(
 ) -> float:
     """Return the price of the last of n jobs at which the value of work of all n is ``goal``.
 
-    It is infinite if the other jobs need all servers, so that this job cannot complete first. The
-    method is Newton's in logarithms where the function is nearly linear (without tables), otherwise
-    Newton's without; every other step is a secant, which kinks do not slow down; else bisection.
-
-    Parameters
-    ----------
-    lam : ndarray, shape (M,)
-        The prices of the others; the price of the last job is changed.
-    goal : float
-        The value of work per unit of time.
-    rest : float
-        About the value of the last job's work.
-    firm : int
-        Floors of teams count only for teams of the first ``firm`` jobs.
-    own : ndarray, shape (G + 1,)
-        See `most_earned`.
+    It is infinite if the other jobs need all servers, so that this job cannot complete first. Of
+    ``lam`` the price of the last job is changed, whose work has about the value ``rest``. See
+    `most_earned` for ``firm`` and ``own``. The method is Newton's in logarithms where the function
+    is nearly linear (without tables), otherwise Newton's without; every other step is a secant,
+    which kinks do not slow down; else bisection.
     """
     j = jobs[n - 1]
     g = c.teams[j] if c.teams[j] >= 0 else -1
@@ -579,19 +555,11 @@ class Simulation(NamedTuple):
 def simulate(
     c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
 ) -> Simulation:
-    """Simulate shares that maximize the value of work at the prices, until all jobs complete.
+    """Simulate shares that maximize the value of work at prices ``lam``, until all jobs complete.
 
     Jobs leave when they complete, in whatever order, so this is a policy and its cost an upper
-    bound.
-
-    Parameters
-    ----------
-    lam : ndarray, shape (M,)
-        Work prices.
-    starts, groups : ndarray
-        Job j arrives at ``starts[groups[j]]``; ``starts`` increases from 0.
-    record : ndarray, shape (E, M) or (0, 0)
-        Output for the shares by epoch and job, unless it is empty.
+    bound. Job j arrives at ``starts[groups[j]]``; ``starts`` increases from 0. The shares by epoch
+    and job are stored in ``record`` unless it is empty.
     """
     total = len(sizes)
     remaining, ends = sizes.copy(), np.full(total, inf)
