@@ -42,8 +42,6 @@ class JobColumns:
     ----------
     jobs, nights : ndarray of int, shape (columns,)
         The job of each column, by position, and its night from 1.
-    own : dict of int to Instance
-        For each night with a machine of its own, all jobs on that machine.
     """
 
     def __init__(self, instance: dssp.Instance, fill: float = 1.0, *, several: bool = False):
@@ -55,9 +53,7 @@ class JobColumns:
         self._first = np.concatenate(([0], np.cumsum(np.maximum(end - begin + 1, 0))))
         self.jobs = np.repeat(np.arange(begin.size), np.diff(self._first))
         self.nights = np.arange(self.jobs.size) + (begin - self._first[:-1])[self.jobs]
-        self.own = dssp.nights_apart(instance) if several else {}
         self._capacity = instance.exact_capacity(fill)
-        self._own_capacity = {n: night.exact_capacity(fill) for n, night in self.own.items()}
 
     def __len__(self) -> int:
         return self.jobs.size
@@ -88,31 +84,23 @@ class JobColumns:
 
     def capacity(self, night: int) -> Fraction:
         """Return r·P·D of a night, exactly."""
-        return self._own_capacity.get(night, self._capacity)
+        return self._capacity
 
     @cached_property
     def open(self) -> Mask:
         """The columns that can be 1: the job fits between its release and its deadline."""
-        return self._by_night(lambda night: selectable(night, self.fill))
+        return selectable(self.instance, self.fill)[self.jobs]
 
     @cached_property
     def can_run(self) -> Mask:
         """The columns whose job could complete in time alone, or is paid when it is late."""
-        return self._by_night(lambda night: night.in_time | bool(night.late))
+        return (self.instance.in_time | bool(self.instance.late))[self.jobs]
 
     @cached_property
     def may_be_asked(self) -> Mask:
         """The columns that a minimum share can ask for, with r·P processors if r > 1."""
-        most = max(1.0, self.fill)
-        return self._by_night(lambda n: n.in_time if n.features else selectable(n, most))
-
-    def _by_night(self, jobs_of: Callable[[dssp.Instance], Mask]) -> Mask:
-        """Return a mask over columns from the mask over jobs of each night."""
-        mask = jobs_of(self.instance)[self.jobs]
-        for n, night in self.own.items():
-            here = self.nights == n
-            mask[here] = jobs_of(night)[self.jobs[here]]
-        return mask
+        night, most = self.instance, max(1.0, self.fill)
+        return (night.in_time if night.features else selectable(night, most))[self.jobs]
 
     def row(
         self,

@@ -101,18 +101,9 @@ class Season(SelectionBase):
     @cached_property
     def capacity(self) -> list[Row]:
         """Equation 2 on each night, also between releases and deadlines of jobs."""
-        columns, able = self.columns, selectable(self.instance, self.fill)
-        for night in columns.own.values():
-            able = able | selectable(night, self.fill)
-        shared = window_rows(self.instance, able, self.fill)
-        rows: list[Row] = []
-        for n in range(1, self.instance.nights + 1):
-            own = columns.own.get(n)
-            tonight = shared
-            if own is not None:
-                tonight = window_rows(own, selectable(own, self.fill), self.fill)
-            rows += [columns.on_night(row, n) for row in tonight]
-        return rows
+        night, nights = self.instance, range(1, self.instance.nights + 1)
+        rows = window_rows(night, selectable(night, self.fill), self.fill)
+        return [self.columns.on_night(row, n) for n in nights for row in rows]
 
     @cached_property
     def once(self) -> list[Row]:

@@ -17,7 +17,6 @@ from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.placing import (
     bounding,
     bounding_rules,
-    nights_apart,
     one_night,
     scheduled,
     selected,

@@ -50,14 +50,11 @@ class SelectedNight(Record, kw_only=True):
         Their total planned demand, in processor time.
     shares : dict
         For each grouping and group, the demand of its selected jobs divided by the capacity.
-    capacity : float, optional
-        r·P·D of this night, if its machine differs from that of the others.
     """
 
     selected: tuple[str, ...]
     demand: float
     shares: dict[str, dict[str, float]]
-    capacity: float | UnsetType = UNSET
 
 
 class SelectedNights(Record, kw_only=True):
@@ -68,7 +65,7 @@ class SelectedNights(Record, kw_only=True):
     nights : tuple of SelectedNight
         The nights in order.
     capacity : float
-        r·P·D of each night that does not give its own.
+        r·P·D of each night.
     note : str, optional
         A note on how the selection was found.
     """
@@ -76,12 +73,6 @@ class SelectedNights(Record, kw_only=True):
     nights: tuple[SelectedNight, ...]
     capacity: float
     note: str | UnsetType = UNSET
-
-    @property
-    def capacities(self) -> tuple[float, ...]:
-        """r·P·D of each night."""
-        own = (night.capacity for night in self.nights)
-        return tuple(self.capacity if isinstance(room, UnsetType) else room for room in own)
 
     @property
     def selected(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ import msgspec
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import CheckedRecord, Count, Name, NonNegative
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.dssp.jobs import Job, Night
+from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.errors import InputError, at_place, check_unique, expect, pick_name, quote
 from schedopt.instances.times import SPELLED
 
@@ -48,8 +48,6 @@ class Down(CheckedRecord, kw_only=True, omit_defaults=True):
         Which ones are away, in place of ``processors`` and ``pool``.
     pool : str, optional
         The pool, if the instance has `pools`.
-    night : int, optional
-        With several nights: the night, counted from 1; every night if not given.
     """
 
     start: NonNegative
@@ -57,7 +55,6 @@ class Down(CheckedRecord, kw_only=True, omit_defaults=True):
     processors: Annotated[int, msgspec.Meta(ge=0, le=10**9, extra_json_schema={"minimum": 1})] = 0
     numbers: tuple[Count, ...] = ()
     pool: Name | None = None
-    night: Night | None = None
 
 
 class Span(NamedTuple):
@@ -206,23 +203,17 @@ class Machine:
     away: dict[int, list[Span]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, night: Instance, n: int | None = None) -> Machine:
-        """Return the machine of an instance.
-
-        For an instance of several nights, ``n`` is the night; None gives what all nights have in
-        common.
-        """
+    def of(cls, night: Instance) -> Machine:
+        """Return the machine of an instance."""
         pools = {name: Steps.of(steps) for name, steps in night.pools.items()}
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
         away: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
         single: dict[int, list[Span]] = defaultdict(list)
         for down in night.down:
-            if down.night in (None, n) or night.nights == 1:
-                away[down.pool or ""].append((down.processors, down.start, down.end))
-                for number in down.numbers:
-                    span = Span(as_written(down.start), as_written(down.end), ONE)
-                    single[number].append(span)
+            away[down.pool or ""].append((down.processors, down.start, down.end))
+            for number in down.numbers:
+                single[number].append(Span(as_written(down.start), as_written(down.end), ONE))
         pools = {name: there.less(away[name]) for name, there in pools.items()}
         resources = {name: Steps.of(steps) for name, steps in night.resources.items()}
         return cls(
@@ -427,10 +418,9 @@ def check_machine(night: Instance) -> None:
         return
     one = night.nights <= 1 or "after" not in night.features
     expect(one, "1 if jobs have predecessors (`after`)", night.nights, "nights")
-    for n in {None, *(down.night for down in night.down if night.nights > 1)}:
-        work = Machine.of(night, n).total.until(as_written(night.deadline))
-        found, place = (night.down, "down") if night.down else (night.changes, "capacity")
-        expect(work > 0, "at least one processor before the deadline", quote(found), place)
+    work = night.machine.total.until(as_written(night.deadline))
+    found, place = (night.down, "down") if night.down else (night.changes, "capacity")
+    expect(work > 0, "at least one processor before the deadline", quote(found), place)
     for j, job in enumerate(night.jobs):
         try:
             _check_needs(night, job)
@@ -458,8 +448,6 @@ def _check_times(night: Instance) -> None:
             elif down.pool is not None or night.pools:
                 with at_place("pool"):
                     pick_name(down.pool or "", night.pools, "one of the file's `pools`")
-            words = f"at most {night.nights}, the file's `nights`"
-            expect((down.night or 1) <= night.nights, words, down.night, "night")
     for name, amounts in night.resources.items():
         if isinstance(amounts, tuple):
             _ascending(amounts, f"resources.{name}")
@@ -514,7 +502,7 @@ def _check_needs(night: Instance, job: Job) -> None:
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")
-    pools = night.pools or {"": night.changes}  # one night's `down` is not another's
+    pools = night.pools or {"": night.changes}  # without `down`, which end
     most = max(Steps.of(pools[name], night.processors).most for name in machine.of_job(job))
     expected = f"at most {float(most):g}, all that there ever are"
     expect(job.processors <= most, expected, job.processors, "processors")

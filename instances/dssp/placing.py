@@ -48,29 +48,18 @@ def selected_nights(
     season: Instance, nights: Sequence[Sequence[int] | Ints], fill: float = 1.0
 ) -> answers.SelectedNights:
     """Return the record of a selection for each night, from the positions of its jobs."""
-    own = nights_apart(season)
-
-    def of_night(n: int) -> answers.SelectedNight:
-        night = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
-        room = night.capacity if n in own else UNSET
-        return answers.SelectedNight(
-            selected=night.selected, demand=night.demand, shares=night.shares, capacity=room
-        )
-
-    every = tuple(of_night(n) for n in range(1, len(nights) + 1))
-    return answers.SelectedNights(nights=every, capacity=season.capacity(fill))
+    every = (selected(season, np.asarray(night, np.int64), fill) for night in nights)
+    return answers.SelectedNights(
+        nights=tuple(
+            answers.SelectedNight(selected=one.selected, demand=one.demand, shares=one.shares)
+            for one in every
+        ),
+        capacity=season.capacity(fill),
+    )
 
 
-def nights_apart(season: Instance) -> dict[int, Instance]:
-    """Return the instances of nights with machines of their own, by night, each with all jobs."""
-    own = {down.night: 0 for down in season.down if down.night is not None and season.nights > 1}
-    return {n: one_night(season, season.index, (), n) for n in own}
-
-
-def one_night(
-    season: Instance, names: Iterable[str], rules: Sequence[Constraint], n: int = 0
-) -> Instance:
-    """Return an instance of some jobs on night ``n`` of several, with the seats among ``rules``."""
+def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint]) -> Instance:
+    """Return an instance of some jobs on one of several nights, with the seats among ``rules``."""
     run = set(names)
     held = [
         replace(rule, use={name: seats for name, seats in rule.use.items() if name in run})
@@ -78,8 +67,7 @@ def one_night(
         if isinstance(rule, Seats)
     ]
     jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
-    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
-    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down)
+    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held))
 
 
 def scheduled(

@@ -80,7 +80,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     jobs : tuple of Job
         The jobs; their order breaks ties in policies.
     nights : int
-        The number of nights, each with the same machine until the deadline, except for `down`.
+        The number of nights, each with the same machine until the deadline.
     late : tuple of (float, float)
         Rewards after the deadline, U_D: points (delay, fraction of the reward) with linear
         interpolation; the first has delay 0. Nothing is earned after the last point. Without

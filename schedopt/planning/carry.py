@@ -86,7 +86,7 @@ def _nights_of(
         return
     nights: list[tuple[Selected | SelectedNight, float]]
     if isinstance(solution, SelectedNights):
-        nights = [*zip(solution.nights, solution.capacities, strict=True)]
+        nights = [(night, solution.capacity) for night in solution.nights]
     elif isinstance(solution, Selected):
         nights = [(solution, solution.capacity)]
     else:

@@ -164,8 +164,8 @@ def _each_night(
     """Yield each night as an instance for dispatchers, with all seats."""
     every = (*instance.constraints, *result.constraints)
     if isinstance(chosen, SelectedNights):
-        for n, night in enumerate(chosen.nights, start=1):
-            alone = one_night(instance, night.selected, every, n) if night.selected else instance
+        for night in chosen.nights:
+            alone = one_night(instance, night.selected, every) if night.selected else instance
             yield alone, night
         return
     yield with_seats(instance, result.constraints), chosen

@@ -32,10 +32,10 @@ def subsets(names: Any) -> list[tuple[str, ...]]:
 
 
 class Machine:
-    """How many processors and how much of each resource there is when, on one night."""
+    """How many processors and how much of each resource there is when."""
 
-    def __init__(self, file: Any, night: int = 1) -> None:
-        down = [one for one in file.get("down", ()) if one.get("night") in (None, night)]
+    def __init__(self, file: Any) -> None:
+        down = file.get("down", ())
         end, resources = file.get("end"), file.get("resources", {})
         pools = file.get("pools") or {"": file.get("capacity") or file["processors"]}
         before = file.get("processors", NONE)
@@ -152,7 +152,7 @@ class Night:
         self.rules = file.get("constraints", [])
         self.seats = [rule for rule in self.rules if rule["kind"] == "seats"]
         self.nights = range(1, int(file.get("nights", 1)) + 1)
-        self.machines = {n: Machine(file, n) for n in self.nights}
+        self.machines = dict.fromkeys(self.nights, Machine(file))
         self.able = {n: self._able(self.ends(n)) for n in self.nights}
 
     # --- who could be in time with the machine to itself ------------------------------------------

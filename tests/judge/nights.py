@@ -97,11 +97,6 @@ class Drawn:
                     "start": (first := self.when()),
                     "end": self.written(max(first, self.when()) + self.written(self.change)),
                     **self.down(sizes, widest),
-                    **(
-                        {"night": draw.randint(1, self.nights)}
-                        if draw.random() < self.nights - 1
-                        else {}
-                    ),
                 }
                 for _ in range(draw.randint(1, 2))
             ]

@@ -136,13 +136,6 @@ ENDED = file(
     deadline=9,
     end=3,
 )
-AWAY = file(
-    [{"stages": [[1]], "processors": 2}],
-    processors=2,
-    nights=2,
-    down=[{"start": 0, "end": 9, "processors": 1, "night": 1}],
-    deadline=1,
-)
 BEYOND = file([{"stages": [[4]], "deadline": 5}], processors=1, deadline=2)
 SEATS = {"kind": "seats", "capacity": 1, "use": {"first": 2}}
 FLOOR = {"kind": "fair-share", "by": "team", "at_least": {"fx": 0.2}}
@@ -162,7 +155,6 @@ TOO_MUCH = file([{"stages": [[1, 1, 1, 1, 1]], "groups": {"team": "fx"}}], **OWE
         (json.dumps(json.loads(LATE) | {"constraints": NEEDED}).encode(), "schedule", None),
         (json.dumps(json.loads(LATE) | {"late": [[0, 0.5], [2, 0]]}).encode(), "schedule", 5),
         (ENDED, "schedule", 9),
-        (AWAY, "season", 7),
         (BEYOND, "selection", 7),
         *((UNSEATED, kind, None) for kind in KINDS[1:]),
         *((TOO_MUCH, kind, 0) for kind in KINDS[1:]),

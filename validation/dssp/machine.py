@@ -68,7 +68,7 @@ class MachineProfile:
         } or {"": [(0, night.processors), *night.changes]}
         self.single: dict[int, list[tuple[Fraction, Fraction]]] = defaultdict(list)
         for down in night.down:
-            for number in down.numbers if down.night is None or night.nights == 1 else ():
+            for number in down.numbers:
                 self.single[number].append((as_written(down.start), as_written(down.end)))
         self._joint: dict[tuple[frozenset[str], Fraction | None, int], StepFunction] = {}
         self.end = NEVER if night.end is None else as_written(night.end)
@@ -92,7 +92,7 @@ class MachineProfile:
         points = _step_function(given)
         gone: dict[Fraction, int] = defaultdict(int, ((time, 0) for time, _ in points))
         for down in self.night.down:
-            if (down.pool or "") == pool and (down.night is None or self.night.nights == 1):
+            if (down.pool or "") == pool:
                 gone[as_written(down.start)] += down.processors
                 gone[as_written(down.end)] -= down.processors
         times, reserved = sorted(gone), StepFunction()

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from operator import attrgetter
 
-import msgspec
 import numpy as np
 
 from schedopt.instances.constraints import Constraint, Seats, label
@@ -115,12 +114,8 @@ def _check_season(
     report: Report,
 ) -> None:
     """Check a selection for several nights."""
-    facts = facts_of(_one_night_facts(season) if season.down else season, claim, nights=True)
-    own_night = {down.night for down in season.down}
-    every = [
-        facts_of(_one_night_facts(season, n), claim) if n in own_night else facts
-        for n in range(1, season.nights + 1)
-    ]
+    facts = facts_of(season, claim, nights=True)
+    every = [facts] * season.nights
     count = len(solution.nights)
     if count != season.nights:  # constraints over other nights cannot be judged
         report.violations.append(f"nights: {count}, and there are {season.nights}")
@@ -130,14 +125,15 @@ def _check_season(
         same(float(facts.capacity), solution.capacity),
         f"capacity: {float(facts.capacity):.12g}, not {solution.capacity:.12g}",
     )
-    for n, (night, room, tonight) in enumerate(
-        zip(solution.nights, solution.capacities, every, strict=False), start=1
-    ):
+    for n, night in enumerate(solution.nights, start=1):
         chosen = Selected(
-            selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
+            selected=night.selected,
+            demand=night.demand,
+            capacity=solution.capacity,
+            shares=night.shares,
         )
         own = Report()
-        worth += facts.total_reward(_check_night(chosen, tonight, None, (), own, paid=False))
+        worth += facts.total_reward(_check_night(chosen, facts, None, (), own, paid=False))
         report.violations += [f"night {n}: {what}" for what in own.violations]
     _check_runs_once(season, facts, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
@@ -174,7 +170,7 @@ def _check_schedules(
             set(names) == set(ran.selected), "the schedule is of other jobs than are selected"
         )
         if names:
-            tonight = one_night(season, names, constraints, n)
+            tonight = one_night(season, names, constraints)
             ends, slack = schedule.check_tasks(
                 facts_of(tonight, claim), ran, tonight.constraints, own
             )
@@ -206,11 +202,3 @@ def _check_runs_once(
         for j in places[(first[places] > n) | (last[places] < n)].tolist():
             what = f"{season.jobs[j].name} is for nights {first[j]} to {last[j]}"
             report.violations.append(f"night {n}: {what}")
-
-
-def _one_night_facts(season: Instance, n: int = 0) -> Instance:
-    """Return night n of a season, or no particular night, as an instance without constraints."""
-    replace = msgspec.structs.replace
-    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
-    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
-    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)

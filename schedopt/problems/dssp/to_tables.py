@@ -36,7 +36,7 @@ def lines(instance: Instance, result: Result[plan_rows.Chosen]) -> Lines:
     """Yield how many jobs run, on how many nights, and how many complete on time."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
-        used = sum(night.demand for night in chosen.nights) / fsum(chosen.capacities)
+        used = sum(night.demand for night in chosen.nights) / (len(chosen.nights) * chosen.capacity)
         run, total = len(chosen.selected), len(instance.jobs)
         nights = count_of(len(chosen.nights), "night")
         yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
@@ -157,15 +157,15 @@ def tables(instance: Instance, result: Result[plan_rows.Chosen]) -> Tables:
 
 def _by_night(season: Instance, solution: SelectedNights, most: int = 8) -> Tables:
     """Yield a row for each night, and a row of totals."""
-    nights, rooms = solution.nights, solution.capacities
+    nights, room = solution.nights, solution.capacity
     for by in season.groups or {"": {}}:
         groups = largest_groups(solution, by, most) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Value, ...]] = [
             (n, len(night.selected), night.demand / room, *(share[n - 1] for share in of))
-            for n, (night, room) in enumerate(zip(nights, rooms, strict=True), start=1)
+            for n, night in enumerate(nights, start=1)
         ]
-        filled = sum(night.demand for night in nights) / fsum(rooms)
+        filled = sum(night.demand for night in nights) / (len(nights) * room)
         means = (sum(share) / len(nights) for share in of)
         rows.append(("all", len(solution.selected), filled, *means))
         more = by and len(season.groups[by]) > most
