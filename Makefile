@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all explore lint speed plugin-test logs reproduction notebooks-student docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
+.PHONY: agree help demo test test-all explore lint speed plugin-test logs reproduction notebooks-student docs archive archive-file borg lock release-check schema slurm-test clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -77,9 +77,6 @@ docs: $(READY)   ## write docs/_reference again from the code, and the site in b
 
 archive: $(READY) ## verify the archive: recompute every solution and check every certificate, without a solver
 	$(BIN)/schedopt archive verify
-
-archive-solve: $(READY) ## solve open instances of the archive again, confirm optima that have no certificate, and keep better results
-	$(BIN)/python -m benchmarks.archive
 
 archive-file: $(READY) ## the archive as one file for a release, build/schedopt-archive.zip
 	mkdir -p build && cd archive && ../$(BIN)/python -m zipfile -c ../build/schedopt-archive.zip README.md *.zip

@@ -151,14 +151,13 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison of two contenders on the instances on which both have a score.
 
     The advantage of a on an instance is the difference of the two scores, positive if a is better,
-    divided by the larger absolute value. If there is only one instance, common seeds are compared
-    instead of instances.
+    divided by the larger absolute value.
     """
 
     problem: str
     a: str
     b: str
-    compared: int  # the number of instances, or of seeds of the only instance
+    compared: int  # the number of instances
     better: int  # on which a is better than b
     same: int
     worse: int
@@ -191,7 +190,8 @@ def against(rows: Iterable[BenchRow], a: str) -> list[Pair]:
 
 def _compare_pair(scores: Scores, a: str, b: str) -> Pair | None:
     """Return the comparison of two contenders, or None if no instance has a score of both."""
-    values = _common_scores(scores, a, b)
+    x, y = scores.of[a], scores.of[b]
+    values = [(x[file], y[file]) for file in x if file in y]
     if not values:
         return None
     gains = [scores.sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in values]
@@ -210,23 +210,6 @@ def _compare_pair(scores: Scores, a: str, b: str) -> Pair | None:
         low=low,
         high=high,
     )
-
-
-def _common_scores(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
-    """Return both scores by common instance or, of a single instance, both values by seed."""
-    x, y = scores.of[a], scores.of[b]
-    files = [file for file in x if file in y]
-    if len(files) != 1:
-        return [(x[file], y[file]) for file in files]
-    mine, others = (
-        {row.seed: row.objective or 0.0 for row in scores.rows[name] if row.file == files[0]}
-        for name in (a, b)
-    )
-    return [  # a deterministic policy has one run, whose value counts for each seed
-        (mine.get(seed, x[files[0]]), others.get(seed, y[files[0]]))
-        for seed in max(mine, others, key=len)
-        if (seed in mine or len(mine) == 1) and (seed in others or len(others) == 1)
-    ]
 
 
 class PerformanceProfile(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The archive: its contents, their verification, tampering, and improvements."""
+"""The archive: its contents, their verification, and tampering."""
 
 import hashlib
 import json
@@ -11,7 +11,6 @@ import pytest
 from builders.cli import ROOT, refused, run
 
 import schedopt
-from benchmarks.archive import improve
 from schedopt import archive
 from schedopt.instances import examples
 
@@ -90,25 +89,6 @@ def test_archive_verify_names_a_tampered_entry(copied: Path, spoiled: str) -> No
     done = run("archive", "verify", status=1)
     named = {line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(QUICK)}
     assert named == {f"{QUICK}/{QUICK}-01"}
-
-
-def test_archive_improve_replaces_a_worse_solution_or_bound(copied: Path) -> None:
-    known = archive.select_entries()
-    improve(QUICK)
-    assert archive.select_entries() == known
-
-    def worse(document: dict[str, Any]) -> dict[str, Any]:
-        value = document["objective"] + 128
-        changed = {"objective": value, "solution_status": "feasible", "gap": 128 / value}
-        return document | changed | {"termination": "completed"}
-
-    spoiled_result(copied, worse)
-    relined(copied, lambda e: e | {"objective": e["objective"] + 128, "status": "open"})
-    improve(QUICK)
-    assert not any(verdict.wrong for verdict in archive.verify_entries())
-    (_, entry), *_ = archive.select_entries()
-    assert (entry.status, entry.certificate != "") == ("proven", True)
-    assert entry.objective == known[0][1].objective
 
 
 def test_archive_verify_reports_confirmed_entries() -> None:
