@@ -188,17 +188,12 @@ def tables() -> dict[str, Example]:
     return {name: Example(paths[name].parent.name, name, paths[name]) for name in TABLES}
 
 
-def find_example(name: str) -> Example:
-    """Return a bundled instance or table by name; `InputError` suggests the nearest name."""
-    known = {**examples(), **tables()}
-    return known[pick_name(name, known, "an example")]
-
-
 def locate(path: str | Path) -> Path:
     """Return the file of a bundled or archived name; any other path is returned as it is."""
     text = str(path)
     if text.startswith(ARCHIVE_PREFIX):
         return instance_path(text.removeprefix(ARCHIVE_PREFIX))
     if text.startswith(PREFIX):
-        return find_example(text.removeprefix(PREFIX)).path
+        known = examples() | tables()
+        return known[pick_name(text.removeprefix(PREFIX), known, "an example")].path
     return path if isinstance(path, Path) else Path(path)

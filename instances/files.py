@@ -46,7 +46,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         try:
             with path.open("rb") as file:  # once: a pipe cannot be read again
                 data = file.read(limit + 1)
-            if data.startswith(b"\x1f\x8b"):
+            if data.startswith(b"\x1f\x8b") and len(data) <= limit:
                 with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
                     data = packed.read(limit + 1)
         except FileNotFoundError:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 from typing import Any
 
 import msgspec
@@ -108,12 +109,8 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
 
 def is_number(value: Any) -> bool:
     """Return True for a finite number that is not a truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number beyond the range of a float
-        return False
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and abs(value) <= float_info.max
 
 
 def is_count(value: Any, most: float = inf) -> bool:
@@ -126,7 +123,7 @@ def whole(default: int | None, least: int, most: int, note: str = "") -> Option:
     return Option(
         default,
         f"a whole number from {least} to {most}{note}",
-        lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most,
+        lambda v: is_number(v) and isinstance(v, int) and least <= v <= most,
     )
 
 

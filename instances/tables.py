@@ -5,9 +5,8 @@ Messages name the line of a CSV or the row of another table.
 
 Spreadsheets treat a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, also after
 spaces and in full-width characters. Such a text is written with a leading apostrophe, and so is a
-text that begins with an apostrophe. Control characters are written as codes such as ``\x1b``, and a
-backslash that could be mistaken for such a code as ``\x5c``. Reading reverses both. (Source: OWASP,
-"CSV Injection".)
+text that begins with an apostrophe; reading removes it. Control characters are written as codes
+such as ``\x1b``. (Source: OWASP, "CSV Injection".)
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from schedopt.instances.errors import ACTING, InputError, at_place, pick_name, quote, raise_all
+from schedopt.instances.errors import InputError, at_place, pick_name, printable, quote, raise_all
 from schedopt.instances.extras import require
 from schedopt.instances.files import MOST_TABLE, check_size, read_bytes
 from schedopt.instances.times import comma
@@ -323,26 +322,16 @@ def read_parquet(data: bytes) -> pl.DataFrame:
 # --- writing ----------------------------------------------------------------------------------
 
 _FORMULA = re.compile("[\\s\u200b\u2060\ufeff]*[=+\\-@'\uff1d\uff0b\uff0d\uff20]")
-_CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
-_ESCAPED = re.compile(rf"\\(?:{_CODE})")
-_UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
 
 
 def escape_cell(text: str) -> str:
     """Return the text of a CSV cell, escaped."""
-    safe = _UNSAFE.sub(_escape_code, text)
-    return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
+    return f"'{printable(text)}" if _FORMULA.match(text) else printable(text)
 
 
 def unescape_cell(cell: str) -> str:
     """Return the original text of an escaped CSV cell."""
-    plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), cell)
-    return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
-
-
-def _escape_code(match: re.Match[str]) -> str:
-    number = ord(match[0])
-    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
 
 
 def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

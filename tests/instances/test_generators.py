@@ -16,7 +16,7 @@ import schedopt
 from schedopt.instances import files, schema
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, render_season
-from schedopt.instances.examples import examples, find_example, locate
+from schedopt.instances.examples import examples, locate
 from schedopt.instances.protocol import problem_name
 from schedopt.instances.recipes import Recipe
 
@@ -100,7 +100,7 @@ def test_knapsack_generators_follow_pisinger() -> None:
 
 @pytest.mark.parametrize("name", examples())
 def test_examples_load_by_name(name: str) -> None:
-    instance, example = schedopt.example(name), find_example(name)
+    instance, example = schedopt.example(name), examples()[name]
     assert instance.name == name
     assert problem_name(instance) == example.problem
     assert instance.description == example.summary
@@ -123,7 +123,7 @@ def test_examples_are_found_from_any_folder(
     assert "holds" in invoked("check", "example:two-shots", "r.json")
     (row,) = schedopt.bench("example:two-shots", policies=["greedy"])
     assert (row.file, row.gap) == ("example:two-shots", 0)
-    (tmp_path / "link.json").symlink_to(find_example("two-shots").path)
+    (tmp_path / "link.json").symlink_to(locate("example:two-shots"))
     assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
 
 
