@@ -1,7 +1,5 @@
 """Sphinx: the site is built without network, and every warning is an error (``make docs``)."""
 
-import base64
-import json
 import re
 import sys
 from collections import namedtuple
@@ -39,17 +37,7 @@ html_theme_options = {"source_repository": "", "top_of_page_buttons": []}
 pygments_style = "friendly"
 pygments_dark_style = "native"
 
-SEVERAL = re.compile(r"^(\w+(?:, \w+)+) : ")
 FIELD = type(namedtuple("_Pair", "a").a)
-
-
-def join_names(
-    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
-) -> None:
-    """Let ``a, b : type`` be one name, of which Sphinx would take all but the last for a type."""
-    for at, line in enumerate(lines):
-        if several := SEVERAL.match(line):
-            lines[at] = several[1].replace(", ", ",") + line[several.end(1) :]
 
 
 def skip_fields(
@@ -108,53 +96,11 @@ def draw_pictures(_app: Any) -> None:
             schedopt.plot(results, instance=instance).savefig(target, dpi=100)
 
 
-# --- notebooks as pages, with their stored outputs ----------------------------------------------
-
-NOTEBOOKS = HERE / "_notebooks"
-LINK = re.compile(r"\]\((?:\.\./)+notebooks/(\w+)\.ipynb\)")
-"""A link of a page to a notebook, which works in a clone."""
-
-
-def output(found: Any, name: str, number: int) -> str:
-    """Return an output as Markdown; a picture goes into a file beside the page."""
-    data = found.get("data", {})
-    if "image/png" in data:
-        picture = NOTEBOOKS / f"{name}-{number}.png"
-        picture.write_bytes(base64.b64decode("".join(data["image/png"])))
-        return f"![Picture {number} of the notebook]({picture.name})\n\n"
-    text = "".join(found.get("text") or data.get("text/plain", ""))
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text).rstrip()
-    return f"```text\n{plain}\n```\n\n" if plain.strip() else ""
-
-
-def write_notebooks(_app: Any) -> None:
-    """Write the page of every notebook."""
-    NOTEBOOKS.mkdir(exist_ok=True)
-    for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-        text, number = "", 0
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            source = "".join(cell["source"])
-            is_code = cell["cell_type"] == "code"
-            text += f"```python\n{source}\n```\n\n" if is_code else f"{source}\n\n"
-            for found in cell.get("outputs", ()):
-                number += 1
-                text += output(found, path.stem, number)
-        text += f"This page is `notebooks/{path.name}` with its stored outputs.\n"
-        (NOTEBOOKS / f"{path.stem}.md").write_text(text, encoding="utf-8")
-
-
-def link_notebooks(_app: Any, _name: str, source: list[str]) -> None:
-    """Link to the page of a notebook in place of the notebook."""
-    source[0] = LINK.sub(r"](/_notebooks/\1.md)", source[0])
-
-
 def setup(app: Any) -> None:
     """Register the renderer, and write pages and pictures before anything is read."""
     from reference import write
 
     app.add_html_math_renderer("mathml", (inline_formula, None), (display_formula, None))
-    app.connect("autodoc-process-docstring", join_names, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", skip_fields)
-    for before in (draw_pictures, write, write_notebooks):
+    for before in (draw_pictures, write):
         app.connect("builder-inited", before)
-    app.connect("source-read", link_notebooks)
