@@ -2,74 +2,56 @@
 
 The verbs of the command line are functions of this package. Each problem is a module, such as
 `schedopt.dssp`, with its instances, formulations and solution records. Side constraints, such as
-`schedopt.FairShare`, are here too. Names are imported when they are first used.
+`schedopt.FairShare`, are here too.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
-    from pathlib import Path
-    from typing import Any, Literal, overload
+__version__ = "0.2.0"  # before the imports, which need it
 
-    from schedopt.analysis.statistics import summary
-    from schedopt.instances.constraints import (
-        Apart,
-        AtLeast,
-        AtMost,
-        Constraint,
-        FairShare,
-        Forbid,
-        Imply,
-        Require,
-        Resource,
-        ResponseTime,
-        Seats,
-        Shares,
-        Together,
-    )
-    from schedopt.instances.errors import InputError
-    from schedopt.instances.extras import MissingExtraError
-    from schedopt.instances.files import dump, example
-    from schedopt.problems.dssp import api as dssp
-    from schedopt.problems.epoch import api as epoch
-    from schedopt.problems.hesrpt import api as hesrpt
-    from schedopt.problems.msfq import api as msfq
-    from schedopt.solvers.result import Result
-    from schedopt.verbs.bench import bench
-    from schedopt.verbs.carry import carry
-    from schedopt.verbs.check import check
-    from schedopt.verbs.convert import convert
-    from schedopt.verbs.evaluate import evaluate
-    from schedopt.verbs.explain import explain, list_policies
-    from schedopt.verbs.generate import generate, new
-    from schedopt.verbs.plan import plan
-    from schedopt.verbs.plan_table import plan_table
-    from schedopt.verbs.plot import plot
-    from schedopt.verbs.ready import Ready, ready
-    from schedopt.verbs.replan import Replanned, replan
-    from schedopt.verbs.report_night import report_night
-    from schedopt.verbs.reproduce import reproduce
-    from schedopt.verbs.script import script
-    from schedopt.verbs.solve import solve
-    from schedopt.verbs.starts import check_starts, start_times
-    from schedopt.verbs.whatif import whatif
-
-    @overload
-    def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
-    @overload
-    def load(path: str | Path, *, problem: Literal["hesrpt"]) -> hesrpt.Instance: ...
-    @overload
-    def load(path: str | Path, *, problem: Literal["epoch"]) -> epoch.Instance: ...
-    @overload
-    def load(path: str | Path, *, problem: Literal["msfq"]) -> msfq.Instance: ...
-    @overload
-    def load(path: str | Path, *, problem: None = None) -> Any: ...
-    def load(path: str | Path, *, problem: str | None = None) -> Any:
-        """See `schedopt.verbs.load`."""
-
+from schedopt.analysis.statistics import summary
+from schedopt.instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    ResponseTime,
+    Seats,
+    Shares,
+    Together,
+)
+from schedopt.instances.errors import InputError
+from schedopt.instances.extras import MissingExtraError
+from schedopt.instances.files import dump, example
+from schedopt.problems import dssp, epoch, hesrpt, msfq
+from schedopt.solvers.result import Result
+from schedopt.verbs.bench import bench
+from schedopt.verbs.carry import carry
+from schedopt.verbs.check import check
+from schedopt.verbs.convert import convert
+from schedopt.verbs.evaluate import evaluate
+from schedopt.verbs.explain import explain, list_policies
+from schedopt.verbs.generate import generate, new
+from schedopt.verbs.load import load
+from schedopt.verbs.plan import plan
+from schedopt.verbs.plan_table import plan_table
+from schedopt.verbs.plot import plot
+from schedopt.verbs.ready import Ready, ready
+from schedopt.verbs.replan import Replanned, replan
+from schedopt.verbs.report_night import report_night
+from schedopt.verbs.reproduce import reproduce
+from schedopt.verbs.script import script
+from schedopt.verbs.solve import solve
+from schedopt.verbs.starts import check_starts, start_times
+from schedopt.verbs.whatif import whatif
 
 __all__ = [
     "Apart",
@@ -121,46 +103,16 @@ __all__ = [
     "whatif",
 ]
 
-__version__ = "0.2.0"
-
-_MODULES = {
-    "InputError": "schedopt.instances.errors",
-    "MissingExtraError": "schedopt.instances.extras",
-    "Ready": "schedopt.verbs.ready",
-    "Replanned": "schedopt.verbs.replan",
-    "Result": "schedopt.solvers.result",
-    "check_starts": "schedopt.verbs.starts",
-    "dump": "schedopt.instances.files",
-    "example": "schedopt.instances.files",
-    "list_policies": "schedopt.verbs.explain",
-    "new": "schedopt.verbs.generate",
-    "start_times": "schedopt.verbs.starts",
-    "summary": "schedopt.analysis.statistics",
-}
-"""Modules of names that are neither side constraints nor verbs with their own module."""
-
-
-def _import(name: str) -> Any:
-    if not name.startswith("_"):
-        from schedopt.instances import files
-
-        if name in files.PROBLEMS.own or (name not in __all__ and name in files.PROBLEMS):
-            return import_module(f"{files.module_path('problems', name)}.api")
-    if name in __all__:
-        home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
-        return getattr(import_module(_MODULES.get(name, home)), name)
-    if name[:1].isupper():  # a kind of side constraint that is not listed
-        from schedopt.instances import constraints
-
-        kind = getattr(constraints, name, None)
-        if isinstance(kind, type) and issubclass(kind, constraints.Constraint):
-            return kind
-    raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
-
 
 if not TYPE_CHECKING:  # or every name would have a type
-    __getattr__ = _import
 
+    def __getattr__(name: str) -> Any:
+        """Return a problem of a plug-in, or a kind of side constraint that is not listed."""
+        from schedopt.instances import constraints, files
 
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+        if not name.startswith("_") and name in files.PROBLEMS:
+            return import_module(files.module_path("problems", name))
+        kind = getattr(constraints, name, None)
+        if isinstance(kind, type) and issubclass(kind, Constraint):
+            return kind
+        raise AttributeError(f"module 'schedopt' has no attribute {name!r}")

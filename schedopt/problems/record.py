@@ -67,7 +67,7 @@ class Problem(Generic[I]):
     objective: ClassVar[str] = "the objective"  # such as ``reward``
     objectives: ClassVar[Mapping[str, str]] = {}  # others that an instance may ask for
     tiny: ClassVar[bytes]  # an instance small enough to try a policy or a solver on
-    formulation_names: ClassVar[Sequence[str]]  # the first is the default
+    formulations: ClassVar[Mapping[str, Any]]  # by name; the first is the default
     explained: ClassVar[Sequence[str]] = ()  # those whose prices are known, for --explain
     # By format: ``table`` (.csv), ``log`` (.swf) or ``workflow`` (.json).
     converters: ClassVar[Mapping[str, Converter]] = {}
@@ -76,16 +76,17 @@ class Problem(Generic[I]):
 
     # What there is, by name.
 
-    def formulation_class(self, name: str) -> Any:
-        """Return the class of one of the formulations in ``formulation_names``."""
-        raise NotImplementedError
+    @property
+    def formulation_names(self) -> Sequence[str]:
+        """The names of the formulations; the first is the default."""
+        return tuple(self.formulations)
 
     def formulation(self, name: str | None = None) -> FormulationType:
         """Return a formulation by name, the default without one; `InputError` if there is none."""
         names = self.formulation_names
         with at_parameter("formulation"):
             chosen = pick_name(name, names, f"a formulation of {self.name}") if name else names[0]
-        kind: FormulationType = self.formulation_class(chosen)
+        kind: FormulationType = self.formulations[chosen]
         return kind
 
     def default_formulation(self, instance: I) -> str:
@@ -259,9 +260,6 @@ class Problem(Generic[I]):
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result with times, dispatched if it has none; None without a solution."""
         return None if result.solution is None else result
-
-    has_plans: ClassVar[bool] = False
-    """Whether results are plans of jobs."""
 
     def plan(self, instance: I, result: Result, run: Result | None) -> summary.Plan:
         """Return a row for each job: whether it runs, the reason if not, and its times.

@@ -1,10 +1,12 @@
 """The verb load: reads files of instances, results, or side constraints."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
@@ -17,7 +19,28 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 from schedopt.solvers.result import Document, Result
 
+if TYPE_CHECKING:
+    from schedopt.problems import dssp, epoch, hesrpt, msfq
 
+
+@overload
+def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
+
+
+@overload
+def load(path: str | Path, *, problem: Literal["hesrpt"]) -> hesrpt.Instance: ...
+
+
+@overload
+def load(path: str | Path, *, problem: Literal["epoch"]) -> epoch.Instance: ...
+
+
+@overload
+def load(path: str | Path, *, problem: Literal["msfq"]) -> msfq.Instance: ...
+
+
+@overload
+def load(path: str | Path, *, problem: None = None) -> Any: ...
 def load(path: str | Path, *, problem: str | None = None) -> Any:
     """Read an instance of any problem, or results.
 

@@ -1,24 +1,53 @@
-"""The record of dssp: which jobs to run by the deadline, and when."""
+"""`schedopt.dssp`: which jobs to run by the deadline, and when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances.dssp import (
+    Down,
+    Instance,
+    Job,
+    PlacedTask,
+    Scheduled,
+    Selected,
+    scheduled,
+    selected,
+)
 from schedopt.instances.errors import InputError, at_parameter, quote
 from schedopt.instances.options import Options
+from schedopt.policies.dssp.dispatchers import dispatcher
+from schedopt.policies.dssp.selectors import selector
 from schedopt.problems.record import Converter, Problem, ReferenceQuestion
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
-    from schedopt.instances.dssp import Instance
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
     from schedopt.solvers.result import Limits, Result
 
 
-class DsspProblem(Problem["Instance"]):
+__all__ = [
+    "Down",
+    "Instance",
+    "Job",
+    "PlacedTask",
+    "Schedule",
+    "Scheduled",
+    "Season",
+    "Selected",
+    "Selection",
+    "dispatcher",
+    "scheduled",
+    "selected",
+    "selector",
+]
+
+
+class DsspProblem(Problem[Instance]):
     """The record of dssp."""
 
     name = "dssp"
@@ -29,27 +58,17 @@ class DsspProblem(Problem["Instance"]):
         b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
         b'{"name":"c","reward":1,"stages":[[1]]}]}'
     )
-    formulation_names: ClassVar = ("selection", "schedule", "season")
+    formulations: ClassVar = {
+        "selection": Selection,
+        "schedule": Schedule,
+        "season": Season,
+    }
     explained: ClassVar = ("selection", "schedule", "season")
     converters: ClassVar = {
         "table": Converter("schedopt.instances.dssp.jobtable", tells=True),
         "workflow": Converter("schedopt.instances.dssp.wfformat", several=True),
         "log": Converter("schedopt.instances.dssp.swf"),
     }
-
-    def formulation_class(self, name: str) -> Any:
-        """Return the class of a formulation."""
-        if name == "schedule":
-            from schedopt.formulations.dssp.schedule import Schedule
-
-            return Schedule
-        if name == "season":
-            from schedopt.formulations.dssp.season import Season
-
-            return Season
-        from schedopt.formulations.dssp.selection import Selection
-
-        return Selection
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``season`` for several nights, otherwise ``selection``."""
@@ -89,8 +108,6 @@ class DsspProblem(Problem["Instance"]):
 
         unit, start = instance.unit, instance.start
         return time_of(text, unit, dates_of(start, unit) if start else None)
-
-    has_plans: ClassVar = True
 
     def carried_out(self, instance: Instance, result: Result) -> Result | None:
         """Return a result with times; a selection is dispatched."""

@@ -1,14 +1,30 @@
-"""The record of epoch: how to pack memory-bound jobs into epochs."""
+"""`schedopt.epoch`: how to pack memory-bound jobs into epochs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, Rectangle, Scheduled
+from schedopt.policies.epoch.heuristics import packing
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
     from schedopt.solvers.result import Result
+
+
+__all__ = [
+    "Epoch",
+    "Instance",
+    "Job",
+    "Partition",
+    "Partitioned",
+    "Rectangle",
+    "Rectangles",
+    "Scheduled",
+    "packing",
+]
 
 
 class EpochProblem(Problem):
@@ -21,17 +37,10 @@ class EpochProblem(Problem):
         b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
         b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}'
     )
-    formulation_names: ClassVar = ("partition", "rectangles")
-
-    def formulation_class(self, name: str) -> Any:
-        """Return the class of a formulation."""
-        if name == "rectangles":
-            from schedopt.formulations.epoch.rectangles import Rectangles
-
-            return Rectangles
-        from schedopt.formulations.epoch.partition import Partition
-
-        return Partition
+    formulations: ClassVar = {
+        "partition": Partition,
+        "rectangles": Rectangles,
+    }
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return the best solution of the policies that take about a second."""

@@ -1,13 +1,36 @@
-"""The record of hesrpt: how to share servers between parallelizable jobs."""
+"""`schedopt.hesrpt`: how to share servers between parallelizable jobs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import (
+    Allocated,
+    Amdahl,
+    Epoch,
+    Instance,
+    Job,
+    Power,
+    Table,
+)
+from schedopt.policies.hesrpt.shares import share_policy
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
+
+__all__ = [
+    "Allocated",
+    "Allocation",
+    "Amdahl",
+    "Epoch",
+    "Instance",
+    "Job",
+    "Power",
+    "Table",
+    "share_policy",
+]
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried in turn for a warm start; the last always applies."""
@@ -29,13 +52,9 @@ class HesrptProblem(Problem):
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
-    formulation_names: ClassVar = ("allocation",)
-
-    def formulation_class(self, name: str) -> Any:
-        """Return the class of the formulation."""
-        from schedopt.formulations.hesrpt.allocation import Allocation
-
-        return Allocation
+    formulations: ClassVar = {
+        "allocation": Allocation,
+    }
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return the allocation of the first policy that applies; None with side constraints."""

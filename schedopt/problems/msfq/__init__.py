@@ -1,23 +1,65 @@
-"""The record of msfq: when a queue of multiserver jobs should switch class."""
+"""`schedopt.msfq`: when a queue of multiserver jobs should switch class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.formulations.msfq import LogBound, OptimalPolicy, Threshold
 from schedopt.instances.extras import installed
+from schedopt.instances.msfq import (
+    Bracketed,
+    ClassTime,
+    Empirical,
+    Exponential,
+    Instance,
+    JobClass,
+    Measures,
+    OptimalTable,
+    Partition,
+    Replayed,
+    Simulated,
+    Thresholded,
+)
+from schedopt.instances.msfq.logs import Jobs, Labels, Needs
 from schedopt.instances.options import Options
+from schedopt.policies.msfq import admission_rule
 from schedopt.problems.record import Converter, Problem, ReferenceQuestion
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
-    from schedopt.instances.msfq import Instance
     from schedopt.instances.starts import StartTimes, WrongStart
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
     from schedopt.solvers.result import Result
     from schedopt.sweep.rows import BenchRow
+
+__all__ = [
+    "Bracketed",
+    "ClassTime",
+    "Empirical",
+    "Exponential",
+    "Instance",
+    "JobClass",
+    "Jobs",
+    "Labels",
+    "LogBound",
+    "Measures",
+    "Needs",
+    "OptimalPolicy",
+    "OptimalTable",
+    "Partition",
+    "Replayed",
+    "Simulated",
+    "Threshold",
+    "Thresholded",
+    "admission_rule",
+    "sample_path",
+]
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -26,7 +68,7 @@ QUICK = {
 """For each objective: servers, and the load up to which the optimal policy takes seconds."""
 
 
-class MsfqProblem(Problem["Instance"]):
+class MsfqProblem(Problem[Instance]):
     """The record of msfq."""
 
     name = "msfq"
@@ -38,23 +80,13 @@ class MsfqProblem(Problem["Instance"]):
         b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
         b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}'
     )
-    formulation_names: ClassVar = ("threshold", "optimal-policy", "bound")
+    formulations: ClassVar = {
+        "threshold": Threshold,
+        "optimal-policy": OptimalPolicy,
+        "bound": LogBound,
+    }
     from_bounds: ClassVar = ("bound",)
     converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
-
-    def formulation_class(self, name: str) -> Any:
-        """Return the class of a formulation."""
-        if name == "optimal-policy":
-            from schedopt.formulations.msfq.optimal import OptimalPolicy
-
-            return OptimalPolicy
-        if name == "bound":
-            from schedopt.formulations.msfq.log_bound import LogBound
-
-            return LogBound
-        from schedopt.formulations.msfq.threshold import Threshold
-
-        return Threshold
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
@@ -144,3 +176,45 @@ class MsfqProblem(Problem["Instance"]):
 
 
 RECORD = MsfqProblem()
+
+
+def sample_path(
+    queue: Instance,
+    policy: str,
+    grid: Sequence[float] | NDArray[np.float64],
+    *,
+    arrivals: int = 60_000,
+    seed: int = 0,
+    **options: float | str,
+) -> NDArray[np.int64]:
+    """Return the numbers of jobs in the system at given times of a simulation.
+
+    Parameters
+    ----------
+    queue : Instance
+    policy : str
+        An admission rule, such as ``msfq``.
+    grid : sequence of float
+        Times from the start, ascending, shape (T,).
+    arrivals : int
+        Jobs that are played.
+    seed : int
+        The same seed, the same jobs.
+    **options
+        The rule's own, such as ``threshold``.
+
+    Returns
+    -------
+    ndarray
+        Shape (T, C): jobs of each class, in the instance's order.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule, or an option is not right.
+    """
+    from schedopt.policies.msfq.registration import plan
+    from schedopt.policies.msfq.simulation import simulate
+
+    rule = plan(queue, policy, **options)
+    return simulate(queue, rule, arrivals=arrivals, seed=seed, grid=grid).samples
