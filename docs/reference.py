@@ -172,7 +172,7 @@ INTRODUCTIONS = {
 def converters() -> str:
     """Return every format that `convert` reads, with its options."""
     from schedopt.problems import problems
-    from schedopt.verbs.convert import WORDS
+    from schedopt.verbs.generate import WORDS
 
     text = (
         "# Converters\n\n`schedopt convert FILE --option KEY=VALUE --output FILE`. What a "

@@ -36,10 +36,9 @@ from schedopt.solvers.result import Result
 from schedopt.verbs.bench import bench
 from schedopt.verbs.carry import carry
 from schedopt.verbs.check import check
-from schedopt.verbs.convert import convert
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.explain import explain, list_policies
-from schedopt.verbs.generate import generate, new
+from schedopt.verbs.generate import convert, generate, new
 from schedopt.verbs.load import load
 from schedopt.verbs.plan import plan
 from schedopt.verbs.plan_table import plan_table

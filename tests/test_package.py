@@ -18,7 +18,7 @@ from ortools.sat.python import cp_model
 
 import schedopt
 from schedopt.instances.extras import EXTRAS, OPENS
-from schedopt.verbs.doctor import doctor
+from schedopt.verbs.explain import doctor
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
 

@@ -27,9 +27,7 @@ from schedopt.instances.files import (
 from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing
-from schedopt.terminal import bar, listings
-from schedopt.verbs import convert as converting
-from schedopt.verbs import doctor as examining
+from schedopt.terminal import bar, results
 from schedopt.verbs import explain as explaining
 from schedopt.verbs import generate as generating
 from schedopt.verbs import reproduce as reproducing
@@ -105,7 +103,7 @@ def convert(
     """
     options = split(option or ())
     out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(options)])
-    instance = converting.convert(files, name=name, options=options, tell=out.say)
+    instance = generating.convert(files, name=name, options=options, tell=out.say)
     _write_instance(instance, output, files)
 
 
@@ -149,7 +147,7 @@ def reproduce(
     """
     if not names and not quick and output is None:
         entries = reproducing.last_recorded()
-        out.deliver(entries, lambda: listings.ledger(entries), json=json)
+        out.deliver(entries, lambda: results.ledger(entries), json=json)
         raise Exit(out.FOUND)
     if names == ["all"]:
         names = None
@@ -160,7 +158,7 @@ def reproduce(
     with suppress(KeyboardInterrupt):
         reproducing.reproduce(names or (), quick=quick, output=output, **hooks)
     with finishing():
-        out.deliver(reproduced, lambda: listings.reproductions(reproduced), json=json)
+        out.deliver(reproduced, lambda: results.reproductions(reproduced), json=json)
     held = all(claim["holds"] is not False for entry in reproduced for claim in entry["claims"])
     raise Exit(out.FOUND if held else out.FAILED)
 
@@ -173,7 +171,7 @@ def list_(
     """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
     wanted = None if section is None else [pick_name(section, explaining.SECTIONS, "a section")]
     listed = explaining.sections(wanted)
-    show = listings.overview if wanted is None else listings.contents
+    show = results.overview if wanted is None else results.contents
     out.deliver(listed, lambda: show(listed), json=json)
 
 
@@ -187,14 +185,14 @@ def explain(
     """Explain a formulation, a side constraint or a policy, with an example in JSON."""
     entries = explaining.explain(name)
     document = entries[0] if len(entries) == 1 else entries
-    out.deliver(document, lambda: listings.show_explanations(entries), json=json)
+    out.deliver(document, lambda: results.show_explanations(entries), json=json)
 
 
 @app.command(epilog="Example: schedopt doctor")
 def doctor(json: shared.Json = False) -> None:
     """Report versions, and whether each solver loads and solves a tiny model."""
-    findings = examining.doctor()
-    out.deliver(findings, lambda: listings.records("", findings), json=json)
+    findings = explaining.doctor()
+    out.deliver(findings, lambda: results.records("", findings), json=json)
     raise Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
 
 
@@ -228,7 +226,7 @@ app.add_typer(archive, name="archive")
 def archive_list(json: shared.Json = False) -> None:
     """List the groups, with the number of proven and open instances."""
     groups = archiving.list_groups()
-    out.deliver(groups, lambda: listings.archive_groups(groups), json=json)
+    out.deliver(groups, lambda: results.archive_groups(groups), json=json)
 
 
 @archive.command("show", epilog="Example: schedopt archive show epoch-planted-16x4")
@@ -247,7 +245,7 @@ def archive_show(
         out.print_bytes(text)
         return
     entries = archiving.describe(name)
-    out.deliver(entries, lambda: listings.archive_entries(entries), json=json)
+    out.deliver(entries, lambda: results.archive_entries(entries), json=json)
 
 
 @archive.command("verify", epilog="Example: schedopt archive verify hesrpt-unequal-8")
@@ -263,5 +261,5 @@ def archive_verify(
     """
     with bar("entries") as progress:
         verdicts = list(archiving.verify_entries(names or (), progress))
-    out.deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
+    out.deliver(verdicts, lambda: results.archive_verdicts(verdicts), json=json)
     raise Exit(out.FAILED if any(verdict.wrong for verdict in verdicts) else out.FOUND)
