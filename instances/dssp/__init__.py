@@ -7,7 +7,6 @@ Rendering", SPAA 2005.
 from schedopt.instances.dssp.answers import (
     PlacedTask,
     Scheduled,
-    ScheduledNights,
     Selected,
     SelectedNight,
     SelectedNights,

@@ -122,15 +122,3 @@ class Scheduled(Selected, kw_only=True):
     completion: dict[str, float]
     makespan: float
     utilization: float
-
-
-class ScheduledNights(SelectedNights, kw_only=True):
-    """A selection and a schedule for each of several nights.
-
-    Attributes
-    ----------
-    schedules : tuple of Scheduled
-        The schedule of each night, of its jobs alone; time 0 is the start of that night.
-    """
-
-    schedules: tuple[Scheduled, ...]

@@ -27,8 +27,8 @@ from schedopt.instances.recipes import stream
 
 MILLION = 1_000_000  # factors are in units of one part of it
 THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
-DECIDING, JUDGING, RUNNING = 0, 1, 2
-"""Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
+DECIDING, JUDGING = 0, 1
+"""Streams of a seed: for deciding, and for judging."""
 
 SCENARIOS = whole(100, 1, 10_000)  # how many scenarios decide
 Spread = float | Lognormal | None

@@ -129,17 +129,14 @@ def plan(
 
     The time of the last replanning is marked if it is after the start.
     """
-    several = "night" in table.titles
-    order = itemgetter(*["night"] * several, "start", "end", "job")
-    timed = sorted(
-        (row for row in table.rows if row["run"] and row["start"] is not None), key=order
-    )
+    timed = [row for row in table.rows if row["run"] and row["start"] is not None]
+    timed.sort(key=itemgetter("start", "end", "job"))
     if not timed:
         raise InputError("a plan in which a job runs, and when", found="none")
     out = sorted((row for row in table.rows if not row["run"]), key=lambda row: -row["reward"])
     runs, dropped = timed[:most], out[:named]
     last = max(row["end"] for row in runs)
-    due = None if several or night is None else float(night.deadline)
+    due = None if night is None else float(night.deadline)
     unit, word = style.time_unit(max(last, due or 0.0))
     figure, axes = style.single_panel((9, 1.4 + 0.26 * (len(runs) + len(dropped))))
     wide = 1 + WIDTH
@@ -151,19 +148,17 @@ def plan(
     _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit, due=due)
     _left_out(axes, dropped, len(runs), last / unit)
     rows = [*runs, *dropped]
-    on = "night {night}: {job}" if several else "{job}"
-    names = [*(on.format_map(row) for row in runs), *(row["job"] for row in dropped)]
-    axes.set_yticks(range(len(rows)), map(style.label, names), fontsize=8)
+    names = [style.label(row["job"]) for row in rows]
+    axes.set_yticks(range(len(rows)), names, fontsize=8)
     if due is not None:
         axes.axvline(due / unit, color="black", linestyle="--", label="deadline")
     if replanned_at:  # not beside the jobs that are left out, whose reasons are written there
         times, ends = [replanned_at / unit] * 2, [-0.6, len(runs) - 0.5]
         axes.plot(times, ends, color="black", linestyle=":", label="replanned")
-    since = "time from the night's start" if several else "time"
     more = f" (the first {most}; {len(timed) - most:,} more)" if len(timed) > most else ""
     late = sum((row["late"] or 0) > 0 for row in timed)
     words = f"{count_of(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
-    style.decorate(axes, words, f"{since}, {word}" if word else since)
+    style.decorate(axes, words, f"time, {word}" if word else "time")
     if axes.get_legend_handles_labels()[0]:
         style.decorate(axes, legend="beside")
     if due is not None and night.start is not None:

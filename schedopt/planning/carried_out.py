@@ -11,8 +11,7 @@ from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.planning.moments import ON_TIME, seconds
-from schedopt.planning.observed import Observed
+from schedopt.planning.history import ON_TIME, Observed, seconds
 from schedopt.planning.release import Release, Span, TaskKey, releases
 
 COLUMNS = (
@@ -23,57 +22,29 @@ COLUMNS = (
 
 
 class JobOutcome(NamedTuple):
-    """The outcome of a planned job; times are in the night's unit.
-
-    Attributes
-    ----------
-    job : str
-    status : str
-        ``done``, ``late`` (done after its deadline), ``failed``, ``running`` or ``waiting``.
-    tasks, done : int
-        The number of its tasks, and of those that are done.
-    planned_start, planned_end : float
-    start, end : float, optional
-        The start of its first task, and the end of its last task if the job is done.
-    late : float, optional
-        The time from its deadline to its end; None if it is not done.
-    overhead : float, optional
-        The longest delay of the start of one of its tasks.
-    """
+    """The outcome of a planned job; times are in the night's unit."""
 
     job: str
-    status: str
+    status: str  # done, late (done after its deadline), failed, running or waiting
     tasks: int
-    done: int
+    done: int  # tasks
     planned_start: float
     planned_end: float
     start: float | None
-    end: float | None
-    late: float | None
-    overhead: float | None
+    end: float | None  # None if it is not done
+    late: float | None  # the time from its deadline to its end
+    overhead: float | None  # the longest delay of the start of one of its tasks
 
 
 @dataclass(frozen=True)
 class CarriedOut:
-    """The outcome of a night that ran on Slurm.
-
-    Attributes
-    ----------
-    night : Instance
-    jobs : list of JobOutcome
-        The planned jobs, in the order of their planned start.
-    planned, real : dict
-        The planned and the real start and end of each task, by job, stage and task; only tasks that
-        have ended have a real one.
-    delays : list of float
-        The delay of the start of each task.
-    """
+    """The outcome of a night that ran on Slurm."""
 
     night: Instance
-    jobs: list[JobOutcome]
-    planned: Mapping[TaskKey, Span]
-    real: Mapping[TaskKey, Span]
-    delays: list[float]
+    jobs: list[JobOutcome]  # in the order of their planned start
+    planned: Mapping[TaskKey, Span]  # the start and end of each task
+    real: Mapping[TaskKey, Span]  # of each task that has ended
+    delays: list[float]  # of the start of each task
 
     @property
     def late(self) -> list[str]:

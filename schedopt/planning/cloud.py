@@ -42,24 +42,12 @@ HOURS = {"s": Fraction(1, 3600), "m": Fraction(1, 60), "h": Fraction(1), "d": Fr
 
 @dataclass(frozen=True)
 class Offer:
-    """An offer of processors to rent.
+    """An offer of processors to rent."""
 
-    Attributes
-    ----------
-    processors : int
-        The most that can be rented at a time.
-    price : Fraction
-        Of a processor-hour.
-    budget : Fraction or None
-        The largest bill; None if it is not limited.
-    everything : bool
-        Whether every job must run on time, at the least bill.
-    """
-
-    processors: int
-    price: Fraction
-    budget: Fraction | None = None
-    everything: bool = False
+    processors: int  # the most at a time
+    price: Fraction  # of a processor-hour
+    budget: Fraction | None = None  # the largest bill
+    everything: bool = False  # whether every job must run on time, at the least bill
 
     @classmethod
     def of(
@@ -88,33 +76,11 @@ class Offer:
 def with_cloud(
     night: Instance, rules: Iterable[Constraint], offer: Offer, going: Sequence[str]
 ) -> tuple[Instance, list[Constraint], list[str]]:
-    """Return a night that has cloud processors in addition to its own.
+    """Return a night with cloud processors, its further rules, and which jobs stay on the farm.
 
-    Parameters
-    ----------
-    night : Instance
-        A night without pools of its own.
-    rules : iterable of Constraint
-        Side constraints beyond those of the night.
-    offer : Offer
-        The rented processors.
-    going : sequence of str
-        The jobs that may run in the cloud.
-
-    Returns
-    -------
-    night : Instance
-        With the pools ``farm`` and ``cloud``, and a twin for each job that may run there.
-    rules : list of Constraint
-        The side constraints, in which twins count as their jobs; shares of the machine remain
-        shares of the farm alone.
-    notes : list of str
-        Which of these jobs stay on the farm, and why.
-
-    Raises
-    ------
-    InputError
-        If the night has pools, or a fair share of the selected demand.
+    ``going`` are the jobs that may run in the cloud; each has a twin there, which counts as the job
+    in the rules. Shares of the machine remain shares of the farm alone. `InputError` if the night
+    has pools, or a fair share of the selected demand.
     """
     if night.pools:
         raise InputError("a night without pools, since the cloud is a pool", place="cloud")

@@ -28,20 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PlanInHand:
-    """A plan that can be replanned.
+    """A plan that can be replanned."""
 
-    Attributes
-    ----------
-    night : Instance
-        The original night.
-    history : tuple of Event
-        The events up to the last replanning.
-    result : Result
-        The plan; its solution has times.
-    """
-
-    night: Instance
-    history: History
+    night: Instance  # the original one
+    history: History  # up to the last replanning
     result: Result[Scheduled]
 
     @classmethod

@@ -16,14 +16,19 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from schedopt.formats import number
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Count, Name, NonNegative, Record
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.encoding import convert
 from schedopt.instances.errors import InputError, at_place, pick_name, quote
+from schedopt.instances.times import SECONDS, SPELLED
 
 Key = tuple[int, int]  # stage and task of a job, counted from 0
+ON_TIME = 1 + 1e-11
+"""A time that is later than another by less than this factor differs by rounding only."""
 
 
 # --- events -----------------------------------------------------------------------------------
@@ -63,12 +68,8 @@ class Waiting(Record, tag="waiting", tag_field="kind"):
 class Processors(Record, tag="processors", tag_field="kind"):
     """The number of processors changed.
 
-    Attributes
-    ----------
-    count : int, optional
-        The number of processors until the next change in the night itself.
-    change : int, optional
-        The difference from the night's own number for the rest of the night.
+    ``count`` is the number until the next change in the night itself, ``change`` the difference
+    from the night's own number for the rest of the night.
     """
 
     at: NonNegative
@@ -141,30 +142,14 @@ class Progress:
 
 @dataclass
 class NightState:
-    """The state of a night: its jobs, their progress, and the machine.
+    """The state of a night: its jobs, their progress, and the machine."""
 
-    Attributes
-    ----------
-    night : Instance
-        The original night with the jobs that were added.
-    progress : dict of str to Progress
-        By job.
-    machine : list of Processors
-        The reports on the machine.
-    numbers : dict of str to range
-        The numbers of each pool's processors on the machine as reported.
-    at : float
-        The time of the last replanning.
-    without : tuple of str
-        The rules that the last replanning dropped.
-    """
-
-    night: Instance
-    progress: dict[str, Progress]
-    machine: list[Processors]
-    numbers: dict[str, range]
-    at: float = 0.0
-    without: tuple[str, ...] = ()
+    night: Instance  # with the jobs that were added
+    progress: dict[str, Progress]  # by job
+    machine: list[Processors]  # the reports
+    numbers: dict[str, range]  # of each pool's processors on the machine as reported
+    at: float = 0.0  # the last replanning
+    without: tuple[str, ...] = ()  # the rules that it dropped
 
     @classmethod
     def of(cls, night: Instance, history: Iterable[Event]) -> NightState:
@@ -295,3 +280,63 @@ def _with_processors(there: Steps, own: Steps, event: Processors, end: float | N
 def as_events(history: Sequence[Any]) -> History:
     """Decode the history of a plan document; unknown keys are errors."""
     return tuple(convert(history, tuple[Event, ...], "history"))
+
+
+# --- reports ----------------------------------------------------------------------------------
+
+STATUSES = ("waiting", "running", "done", "failed", "cancelled")
+
+
+class Observed(NamedTuple):
+    """A report on a task, or on a whole job if ``stage`` and ``task`` are None.
+
+    Times are in the night's unit. What is missing is as planned.
+    """
+
+    job: str
+    stage: int | None = None  # from 0
+    task: int | None = None
+    status: str = ""  # one of `STATUSES`; a task that failed starts again
+    start: float | None = None
+    end: float | None = None  # the expected end of a running task
+    pool: str = ""
+    processors: int | None = None  # of a whole job
+    done: int | None = None  # tasks of a whole job: those that were planned to start first
+    place: str = ""  # for messages, such as ``line 3``
+    submission: str = ""  # in Slurm; empty if it has left the queue or is not known
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """The job, the stage and the task."""
+        return self.job, self.stage or 0, self.task or 0
+
+
+# --- times ------------------------------------------------------------------------------------
+
+
+def moment(night: Instance, time: float) -> str:
+    """Return a time in words: by the clock if the night has a start."""
+    return dates_of(night.start, night.unit).clock(time) if night.start else number(time)
+
+
+def time_of_day(night: Instance, time: float) -> str:
+    """Return a time of day, with the date if it is not a day of the night."""
+    text = moment(night, time)
+    if not night.start:
+        return text
+    days = {moment(night, at)[:10] for at in (0.0, night.deadline)}
+    of_day = text[11:19].removesuffix(":00")
+    return of_day if text[:10] in days else f"{text[:10]} {of_day}"
+
+
+def clock(night: Instance, **times: float | None) -> dict[str, str | None]:
+    """Return times by the clock, under their names; empty if the night has no start."""
+    if night.start is None or night.nights > 1:
+        return {}
+    dates = dates_of(night.start, night.unit)
+    return {name: None if time is None else dates.clock(time) for name, time in times.items()}
+
+
+def seconds(night: Instance, count: float) -> float:
+    """Return a number of seconds in the night's unit."""
+    return count / SECONDS[SPELLED[night.unit]]

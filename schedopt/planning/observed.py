@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError, at_place, pick_name
@@ -13,64 +13,18 @@ from schedopt.planning.history import (
     Failed,
     Key,
     NightState,
+    Observed,
     Run,
     Started,
     Waiting,
+    time_of_day,
 )
-from schedopt.planning.moments import time_of_day
 from schedopt.planning.release import list_schedule, most_at_once
 from schedopt.problems.summary import same_time
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import PlacedTask
     from schedopt.instances.dssp.machine import Machine
-
-STATUSES = ("waiting", "running", "done", "failed", "cancelled")
-
-
-class Observed(NamedTuple):
-    """A report on a task, or on a whole job if ``stage`` and ``task`` are None.
-
-    Attributes
-    ----------
-    job : str
-        The job's name in the night.
-    stage, task : int, optional
-        The stage and the task, counted from 0. Tasks without a report are assumed to have run as
-        planned.
-    status : str
-        One of `STATUSES`. A task that ``failed`` starts again; ``waiting`` has not started.
-    start, end : float, optional
-        The start and the end, in the night's unit from its start; the expected end of a running
-        task. Missing times are those of the plan.
-    pool : str
-        The pool in which it runs; empty if it is not known.
-    processors : int, optional
-        The number of processors of a whole job; by default as planned.
-    done : int, optional
-        The number of tasks of a whole job that are done: those that were planned to start first.
-    place : str
-        The place of the report for messages, such as ``line 3``.
-    submission : str
-        The id of the task's submission in Slurm; empty if it has left the queue or is not known.
-    """
-
-    job: str
-    stage: int | None = None
-    task: int | None = None
-    status: str = ""
-    start: float | None = None
-    end: float | None = None
-    pool: str = ""
-    processors: int | None = None
-    done: int | None = None
-    place: str = ""
-    submission: str = ""
-
-    @property
-    def key(self) -> tuple[str, int, int]:
-        """The job, the stage and the task."""
-        return self.job, self.stage or 0, self.task or 0
 
 
 Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that the plan runs
@@ -86,23 +40,8 @@ def observe(
 ) -> tuple[list[Event], list[str]]:
     """Return the events since the last replanning, and the assumptions behind them.
 
-    Parameters
-    ----------
-    night_state : NightState
-        The state of the night after its history; it is not changed.
-    planned : mapping
-        The tasks of the plan in hand, by job and by stage and task.
-    now : float
-        The time of the report, in the night's unit.
-    reports : sequence of Observed
-        The reports; all other tasks are assumed to have run as planned.
-    machine : Machine, optional
-        The machine of the plan in hand, which numbers the processors; by default that of the night.
-
-    Raises
-    ------
-    InputError
-        If a report contradicts the night, the history or itself; its place is the report's.
+    ``planned`` are the tasks of the plan in hand, whose processors are numbered on its ``machine``.
+    Without a report, they are assumed to have run as planned.
     """
     by_job: dict[str, list[Observed]] = {}
     for one in reports:
@@ -128,17 +67,19 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
         if one.pool:
             job = night.jobs[night.index[one.job]]
             pick_name(one.pool, night.machine.of_job(job), f"a pool of {one.job}")
-        at, ended = time_of_day(night, now), one.status in ("done", "failed", "cancelled")
-        start = "" if one.start is None else time_of_day(night, one.start)
-        end = "" if one.end is None else time_of_day(night, one.end)
-        if one.start is not None and one.start > now and not same_time(one.start, now):
-            raise InputError(f"a start up to {at}, the time of the state", found=start)
-        if one.end is not None and one.status == "running" and one.end < now:
-            raise InputError(f"an end from {at} on, the time of the state", found=end)
-        if one.end is not None and ended and one.end > now and not same_time(one.end, now):
-            raise InputError(f"an end up to {at}, the time of the state", found=end)
-        if one.start is not None and one.end is not None and one.end < one.start:
-            raise InputError(f"an end after the start, {start}", found=end)
+        at, words = time_of_day(night, now), ""
+        start = now if one.start is None else one.start
+        end = max(start, now) if one.end is None else one.end
+        if start > now and not same_time(start, now):
+            words, end = f"a start up to {at}, the time of the state", start
+        elif one.status == "running" and end < now:
+            words = f"an end from {at} on, the time of the state"
+        elif one.status != "running" and end > now and not same_time(end, now):
+            words = f"an end up to {at}, the time of the state"
+        elif one.start is not None and end < start:
+            words = f"an end after the start, {time_of_day(night, start)}"
+        if words:
+            raise InputError(words, found=time_of_day(night, end))
 
 
 class _ReportsOfJob:
@@ -308,22 +249,15 @@ class _ReportsOfJob:
         known = self.expected
         first = min((run.start for run in known.values()), default=None)
         wide = most_at_once((r.start, r.end, self.job.processors) for r in known.values())
-        stated = one.processors not in (None, wide) or not (
-            one.start is None or (first is not None and same_time(one.start, first))
-        )
-        if one.status in ("failed", "done") and one.start is None:
-            stated = False
-        if known and not stated:
-            return dict(known)
         start = first if one.start is None else one.start
+        if known and one.processors in (None, wide) and same_time(start or 0.0, first or 0.0):
+            return dict(known)
         if start is None:
             return {}
-        count = wide if one.processors is None else one.processors
+        count = one.processors or wide or self.job.processors
         if count < self.job.processors:
-            if one.status != "done":
-                expected = f"at least {self.job.processors} processors, what each task takes"
-                raise InputError(expected, found=str(count))
-            count = self.job.processors
+            expected = f"at least {self.job.processors} processors, what each task takes"
+            raise InputError(expected, found=str(count))
         return _list_scheduled(self.job, start, count // self.job.processors)
 
 

@@ -211,8 +211,7 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
     """Return the fair shares of ``cap`` and ``floor``."""
     rules = []
     for flag, bound in (("cap", "at_most"), ("floor", "at_least")):
-        pairs = _by_title(farms.pairs_of(whole, flag), night)
-        own_tonight = _by_title(farms.pairs_of(given, flag), night)
+        pairs, own_tonight = farms.pairs_of(whole, flag), farms.pairs_of(given, flag)
         for key, value in pairs.items():
             by, _, group = key.partition(":")
             if key in own_tonight:
@@ -235,17 +234,6 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
                 bounds = {bound: own, "each": Each(**{bound: share})}
             rules.append(FairShare(by=by, name=f"{flag} {key}", **bounds))
     return rules
-
-
-def _by_title(shares: Mapping[str, Any], night: Instance) -> dict[str, Any]:
-    """Return shares by ``GROUPING:GROUP``, with groupings spelled as in the table."""
-    titles = {title.casefold(): title for title in night.groups}
-    spelled = {}
-    for key, share in shares.items():
-        by, colon, group = key.partition(":")
-        title = by if by in night.groups else titles.get(by.casefold(), by)
-        spelled[f"{title}{colon}{group}"] = share
-    return spelled
 
 
 def chosen_jobs(

@@ -1,12 +1,13 @@
 """The rows of a plan: which jobs run, when, and why others do not.
 
-A selection has no start times. If all jobs have tasks, the plan dispatches each night by the best
-deterministic dispatcher: by reward, then by the number of late jobs, then by makespan.
+A selection has no start times. If all jobs have tasks, the plan of a night dispatches them by the
+best deterministic dispatcher: by reward, then by the number of late jobs, then by makespan. A plan
+of several nights has no times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -19,30 +20,25 @@ from schedopt.formats import count_of
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
-    ScheduledNights,
     Selected,
     SelectedNight,
     SelectedNights,
-    one_night,
 )
 from schedopt.instances.dssp.machine import in_order
-from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import BILL, hidden, twins_of
-from schedopt.planning.moments import ON_TIME, clock
+from schedopt.planning.history import ON_TIME, clock
 from schedopt.planning.reasons import reasons
-from schedopt.planning.release import with_seats
-from schedopt.planning.script_rows import script_rows
+from schedopt.planning.release import script_rows, with_seats
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedopt.instances.dssp.planned import Ints
 
 Chosen = Selected | SelectedNights
-Run = Result[Scheduled | ScheduledNights]
+Run = Result[Scheduled]
 
 PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
 HOPE = "; the formulation schedule selects jobs that are all on time"  # advice about late jobs
@@ -54,14 +50,6 @@ def has_several_nights(result: Result) -> bool:
     if result.solution is None:
         return result.formulation == "season"
     return isinstance(result.solution, SelectedNights)
-
-
-def schedules_of(run: Run | None) -> Sequence[Scheduled]:
-    """Return the schedule of each night; empty without times."""
-    if run is None or run.solution is None:
-        return ()
-    solution = run.solution
-    return (solution,) if isinstance(solution, Scheduled) else solution.schedules
 
 
 def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
@@ -110,36 +98,20 @@ def dispatch_result(
     chosen = result.solution
     if isinstance(chosen, Scheduled):
         return result
-    if chosen is None or any(job.stages is None for job in instance.jobs):
+    if not isinstance(chosen, Selected) or any(job.stages is None for job in instance.jobs):
         return None
     if most is not None and len(instance.tasks.lengths) > most:
         return None
-    earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
-    for alone, night in _each_night(instance, result, chosen):
-        if not night.selected and isinstance(chosen, SelectedNights):
-            schedules.append(_empty_schedule(chosen.capacity))
-            continue
-        filled = chosen.capacity / instance.capacity()
-        name, schedule = _best(alone, night.selected, filled)
-        schedules.append(schedule)
-        names.append(name)
-        earned += alone.objective_of(schedule)
-        late += sum(by > 0 for by in lateness(alone, schedule).values())
-    by = ", ".join(dict.fromkeys(names)) or "nobody"
-    if isinstance(chosen, Selected):
-        total = len(schedules[0].completion)
-        done = f"by {by}: {total - late:,} of {total:,} jobs on time{HOPE if late else ''}"
-        return as_dispatched(result, by, earned, schedules[0], done)
-    total = len(chosen.selected)
-    done = f"night by night, by {by}: {total - late:,} of {count_of(total, 'job')} on time"
-    nights = ScheduledNights(
-        nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
-    )
-    return as_dispatched(result, "dispatched", earned, nights, done)
+    night = with_seats(instance, result.constraints)
+    by, schedule = _best(night, chosen.selected, chosen.capacity / instance.capacity())
+    total = len(schedule.completion)
+    late = sum(delay > 0 for delay in lateness(night, schedule).values())
+    done = f"by {by}: {total - late:,} of {total:,} jobs on time{HOPE if late else ''}"
+    return as_dispatched(result, by, night.objective_of(schedule), schedule, done)
 
 
 def as_dispatched(
-    result: Result, how: str, earned: float, solution: Scheduled | ScheduledNights, done: str
+    result: Result, how: str, earned: float, solution: Scheduled, done: str
 ) -> Result:
     """Return a result with the solution of a dispatcher; nothing is proven about it."""
     run: Result = msgspec.structs.replace(
@@ -156,32 +128,6 @@ def as_dispatched(
         solution=solution,
     )
     return run.with_details(certificate=UNSET, risk=UNSET)
-
-
-def _each_night(
-    instance: Instance, result: Result[Chosen], chosen: Chosen
-) -> Iterator[tuple[Instance, Selected | SelectedNight]]:
-    """Yield each night as an instance for dispatchers, with all seats."""
-    every = (*instance.constraints, *result.constraints)
-    if isinstance(chosen, SelectedNights):
-        for night in chosen.nights:
-            alone = one_night(instance, night.selected, every) if night.selected else instance
-            yield alone, night
-        return
-    yield with_seats(instance, result.constraints), chosen
-
-
-def _empty_schedule(capacity: float) -> Scheduled:
-    return Scheduled(
-        selected=(),
-        demand=0.0,
-        capacity=capacity,
-        shares={},
-        tasks=(),
-        completion={},
-        makespan=0.0,
-        utilization=0.0,
-    )
 
 
 def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
@@ -221,8 +167,9 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     why = {name: str(reason) for name, reason in reasons(instance, result).items()}
     nights: Sequence[Selected | SelectedNight] = chosen.nights
     on = {name: n for n, night in enumerate(nights, 1) for name in night.selected}
+    schedule = None if run is None else run.solution
     times: dict[str, PlanRow] = {}
-    for schedule in schedules_of(run):
+    if schedule is not None:
         why |= dict.fromkeys(unpaid_jobs(instance, schedule), LATE)
         late, ends = lateness(instance, schedule), schedule.completion
         for name, (start, width) in _starts_and_widths(schedule).items():
@@ -237,17 +184,12 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
             why.pop(name, None)  # though it earns nothing
     runs = {name: n for name, n in on.items() if name not in why}
     ranks = _ranks(instance, runs, {name: row["start"] for name, row in times.items()})
-    likely = _chances(instance, result, run)
     groups = {_title(by, "grouping"): by for by in instance.groups}
     labels = {_title(of, "label"): of for job in instance.jobs for of in job.labels}
     night = ["night"] if several else []
     twins = twins_of(instance)
     absent = hidden(instance, runs)
-    more = [
-        *(["bill"] if twins else []),
-        "rank",
-        *(["chance"] if likely else []),
-    ]
+    more = [*(["bill"] if twins else []), "rank"]
     times_of_day = clock(instance, start_time=None, end_time=None)
     titles = [
         *dict.fromkeys((*FIXED[:4], *times_of_day, *labels, *groups, *night, *FIXED[4:], *more))
@@ -265,27 +207,13 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
             **times.get(job.name, {}),
             "rank": ranks.get(job.name),
             **({"bill": job.values.get(BILL) if job.name in runs else None} if twins else {}),
-            **({"chance": likely.get(job.name)} if likely else {}),
         }
         for job in instance.jobs
         if job.name not in absent
     ]
-    if several or not (schedules := schedules_of(run)):
+    if schedule is None:
         return Plan(titles, rows)
-
-    return Plan(
-        titles, rows, partial(script_rows, instance, result.constraints, schedules[0], rows)
-    )
-
-
-def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Mapping[str, float]:
-    """Return the probability that each job is on time, if run times are uncertain."""
-    if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
-        return {}
-    if result.asked is not None and result.asked.history:  # what has happened is certain
-        return {}
-    night, _ = next(_each_night(instance, result, result.solution))
-    return chances(night, run.solution, str(run.policy or ""), result.seed)
+    return Plan(titles, rows, partial(script_rows, instance, result.constraints, schedule, rows))
 
 
 def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
@@ -325,49 +253,3 @@ def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
 def _title(name: str, what: str) -> str:
     """Return the title of a column, made distinct from the fixed titles."""
     return f"{what} {name}" if name in KINDS else name
-
-
-# The probability that each job of a plan is on time, by simulation. Run times are the planned ones
-# times random factors. The plan of a dispatcher is carried out by that dispatcher. Any other plan
-# is carried out in its own order: the runnable task with the earliest planned start runs first.
-
-
-def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
-    """Return the fraction of scenarios in which each job of a schedule is on time."""
-    if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
-        return {}
-    jobs, in_time = jobs_in_time(night, schedule, policy, seed)
-    shares = in_time.mean(axis=0).tolist()
-    return dict(zip((night.jobs[j].name for j in jobs), shares, strict=True))
-
-
-def jobs_in_time(
-    night: Instance,
-    schedule: Scheduled,
-    policy: str,
-    seed: int,
-    *,
-    draws: int = 400,  # most scenarios
-    most_tasks: int = 5_000,  # with more tasks there are fewer scenarios, down to an eighth
-) -> tuple[Ints, NDArray[np.bool_]]:
-    """Simulate a schedule in scenarios; return its jobs, and which are on time in each scenario.
-
-    ``policy`` is the policy of the schedule, such as ``selection+lcpf``.
-    """
-    from schedopt.policies.dssp.dispatch import simulate
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
-    from schedopt.solvers.dssp.schedule.solving import starts_of_tasks
-
-    jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
-    tasks = max(1, len(night.tasks.lengths))
-    count = max(draws // 8, min(draws, draws * most_tasks // tasks))
-    drawn = factors(night, seed, RUNNING, count)
-    dispatcher = policy.rpartition("+")[2]
-    is_replayable = dispatcher in KEYS and dispatcher not in DRAWN
-    keys = KEYS[dispatcher](night) if is_replayable else starts_of_tasks(night, schedule)
-    in_time = np.zeros((len(drawn), len(jobs)), dtype=np.bool_)
-    for done, factor in zip(in_time, drawn / MILLION, strict=True):
-        lengths = night.tasks.lengths * factor[night.tasks.job_of]
-        ends = simulate(night, jobs, keys=keys, lengths=lengths).completion[jobs]
-        done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
-    return jobs, in_time

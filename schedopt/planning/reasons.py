@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.formats import count_of, number
 from schedopt.formulations.dssp import Season, Selection
@@ -23,7 +22,7 @@ from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNight
 from schedopt.instances.errors import quote
 from schedopt.planning.cloud import hidden
 from schedopt.planning.document import rest_of
-from schedopt.planning.moments import time_of_day
+from schedopt.planning.history import time_of_day
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import IntegerProgram
@@ -58,7 +57,10 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
         out = (name for name in rest.night.index if name not in solution.selected)
         return {name: found[name] for name in out if name in found}
     kind = Season if isinstance(solution, SelectedNights) else Selection
-    model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
+    fill = result.options.get("fill")
+    if not isinstance(fill, int | float):  # such as guaranteed
+        fill = solution.capacity / instance.capacity()
+    model = kind(instance, fill=fill).add(*result.constraints)
     by_job = left_out(model, solution, most)
     absent = hidden(instance, {*solution.selected} if isinstance(solution, Selected) else ())
     by_job = {n: _reword(reason, result) for n, reason in by_job.items() if n not in absent}
@@ -78,14 +80,6 @@ def _reword(reason: Reason, result: Result) -> Reason:
         return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
     uncertain = "; the plan allows for uncertain run times" if "risk" in result.options else ""
     return Reason("overlooked", words=reason.words + uncertain)
-
-
-def _fill(instance: Instance, result: Result, solution: Selected | SelectedNights) -> float:
-    """Return the selection parameter r, exactly if the options have it."""
-    fill, stated = solution.capacity / instance.capacity(), result.options.get("fill")
-    if isinstance(stated, int | float) and abs(stated - fill) <= 1e-9 * fill:
-        return float(stated)
-    return fill
 
 
 def left_out(
@@ -180,11 +174,6 @@ class _Exchanges:
         self.cheapest = sorted(  # least reward for its demand first
             chosen, key=lambda k: Fraction(self.rewards[k], max(1, demands[k]))
         )
-        self.in_row: dict[int, list[int]] = {}
-        for k in self.cheapest:
-            for i, part in self.touching.get(k, ()):
-                if part > 0:
-                    self.in_row.setdefault(i, []).append(k)
 
     def reason(self, j: int) -> Reason:
         """Return the reason why a column is not selected."""
@@ -206,16 +195,16 @@ class _Exchanges:
 
     def _excluding_rule(self, j: int) -> str:
         """Return the first rule that no selection with the job can keep."""
+        first, numbers = self.program.first, self.program.coefficient
         for i, coefficient in self.touching.get(j, ()):
             owner = self.program.owners[i]
-            if owner and coefficient > self.upper[i] and self._coefficients(i).min() >= 0:
+            if (
+                owner
+                and coefficient > self.upper[i]
+                and numbers[first[i] : first[i + 1]].min() >= 0
+            ):
                 return owner
         return ""
-
-    def _coefficients(self, i: int) -> NDArray[Any]:
-        """Return the coefficients of a row."""
-        first = self.program.first
-        return self.program.coefficient[first[i] : first[i + 1]]
 
     def _room_for(self, j: int) -> tuple[int, ...] | None:
         """Return jobs of less total reward whose removal makes room for a job; None if none do."""
@@ -224,7 +213,7 @@ class _Exchanges:
         if not short:
             return ()
         dropped: list[int] = []
-        for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
+        for k in self.cheapest:
             parts = self.touching.get(k, ())
             freed = {i: change.get(i, 0) - part for i, part in parts}
             if any(part < 0 and self._is_overfull(i, freed) for i, part in parts):

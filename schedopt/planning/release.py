@@ -15,22 +15,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import accumulate, chain
+from math import ceil
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec.structs import replace as with_fields
 
-from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.instances.dssp.machine import in_order
-from schedopt.planning.moments import ON_TIME
-
-if TYPE_CHECKING:
-    from schedopt.solvers.result import Result
+from schedopt.planning.history import Observed, clock, seconds
+from schedopt.problems.summary import PlanRow
 
 NEAR = 1e-9  # the relative difference of times that are equal up to rounding
+SPARE = 1.25  # the time limit of a task, as a multiple of its planned length
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
 Chain = list[tuple[float, float, int]]  # tasks: start, end, and place in the stage
@@ -38,55 +35,20 @@ Chain = list[tuple[float, float, int]]  # tasks: start, end, and place in the st
 
 @dataclass(frozen=True)
 class Release:
-    """Tasks of one stage of a job that are submitted together.
+    """Tasks of one stage of a job that are submitted together."""
 
-    Attributes
-    ----------
-    order : int
-        Its rank among the submissions of a night, from 1.
-    job : str
-    stage : int
-        From 0.
-    tasks : tuple of int
-        Positions in the stage, from 0, in the order in which the tasks start.
-    width : int
-        Processors of each task.
-    at_once : int
-        The most tasks that may run at a time.
-    begin, end : float
-        The earliest start and the planned end, in the night's unit.
-    lengths : tuple of float
-        The planned length of each task, with the overhead of starting it.
-    after : tuple of int
-        The orders of the releases that have to end first.
-    holds : mapping of str to float
-        Seats and resources of each task, by name.
-    pool : str
-        The pool of its processors; empty without pools.
-    """
-
-    order: int
+    order: int  # rank among the submissions of a night, from 1
     job: str
-    stage: int
-    tasks: tuple[int, ...]
-    width: int
-    at_once: int
-    begin: float
-    end: float
-    lengths: tuple[float, ...]
-    after: tuple[int, ...] = ()
-    holds: Mapping[str, float] = field(default_factory=dict)
-    pool: str = ""
-
-
-@dataclass(frozen=True)
-class Drop:
-    """An interval in which a pool has fewer processors than at its maximum."""
-
-    start: float
-    end: float
-    processors: int  # the missing ones
-    pool: str = ""
+    stage: int  # from 0
+    tasks: tuple[int, ...]  # positions in the stage, from 0, in the order of their starts
+    width: int  # processors of each task
+    at_once: int  # the most tasks that may run at a time
+    begin: float  # the earliest start
+    end: float  # the planned end
+    lengths: tuple[float, ...]  # of each task, with the overhead of starting it
+    after: tuple[int, ...] = ()  # the orders of the releases that have to end first
+    holds: Mapping[str, float] = field(default_factory=dict)  # seats and resources of each task
+    pool: str = ""  # empty without pools
 
 
 def releases(
@@ -95,17 +57,10 @@ def releases(
     rules: Sequence[Constraint] = (),
     fixed: Collection[TaskKey] = (),
 ) -> list[Release]:
-    """Return the releases of a schedule, as few as are found.
+    """Return the releases of some tasks, as few as are found.
 
-    Parameters
-    ----------
-    night : Instance
-    tasks : iterable of PlacedTask
-        The tasks to release. Equal tasks of a stage may be exchanged.
-    rules : sequence of Constraint
-        Side constraints in addition to those of the instance; tasks hold the seats among them.
-    fixed : collection of TaskKey
-        Tasks that have started, and are not exchanged.
+    Equal tasks of a stage may be exchanged, except the ``fixed`` ones, which have started. Tasks
+    hold the seats among the ``rules``, too.
     """
     placed: dict[tuple[str, int, str], Chain] = defaultdict(list)
     for task in tasks_in_order(night, tasks, fixed):
@@ -148,6 +103,13 @@ def seats_of(night: Instance, rules: Sequence[Constraint]) -> list[tuple[Seats, 
     """Return all rules of seats with their names."""
     every = [*night.constraints, *(rule for rule in rules if rule not in night.constraints)]
     return [(rule, label(rule, i)) for i, rule in enumerate(every) if isinstance(rule, Seats)]
+
+
+def with_seats(night: Instance, rules: Sequence[Constraint]) -> Instance:
+    """Return a night with the seats among further rules."""
+    seats = [with_fields(rule, name=name) for rule, name in seats_of(night, rules)]
+    others = [rule for rule in night.constraints if not isinstance(rule, Seats)]
+    return with_fields(night, constraints=(*others, *seats)) if seats else night
 
 
 def tasks_in_order(
@@ -269,61 +231,121 @@ def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
     return numbered
 
 
-# --- what a farm manager does with them --------------------------------------------------------
+# --- rows of a script -------------------------------------------------------------------------
 
 
-def late_by_priority(
-    night: Instance, plan: Scheduled, rules: Sequence[Constraint] = ()
-) -> list[str]:
-    """Return the jobs that are late if their stages are submitted without start times.
+@dataclass(frozen=True)
+class Queue:
+    """Slurm's queue when a plan changes."""
 
-    The manager starts the first eligible task that fits, in the order of the planned starts of
-    stages, as a dispatcher does.
+    begun: Collection[TaskKey] = ()  # tasks that run or are done
+    attempts: Mapping[TaskKey, Observed] = field(default_factory=dict)  # in Slurm's accounting
+    planned: Mapping[TaskKey, Span] = field(default_factory=dict)  # in the plan before
+
+    def keeps(self, night: Instance, job: str, waiting: Mapping[TaskKey, Span]) -> bool:
+        """Return whether the waiting tasks of a job can stay in the queue."""
+        known = {key: one for key, one in self.attempts.items() if key[0] == job}
+        if any(one.status == "failed" for one in known.values()):
+            return False
+        queued = {key for key, one in known.items() if one.status == "waiting" and one.submission}
+        was = {key: self.planned[key] for key in queued & {*self.planned}}
+        if not queued == {*waiting} == {*was}:
+            return False
+        near = seconds(night, 1)  # equal tasks may have changed places
+        one, other = (
+            sorted((stage, *span) for (_, stage, _), span in spans.items())
+            for spans in (was, waiting)
+        )
+        pairs = zip(chain(*one), chain(*other), strict=True)
+        return all(abs(before - now) <= near for before, now in pairs)
+
+    def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
+        """Return the ids of the running, and perhaps the waiting, tasks of a stage."""
+        return [
+            f"{one.submission}_{key[2] + 1}"
+            for key, one in self.attempts.items()
+            if key[:2] == (job, stage)
+            and one.submission
+            and (one.status == "running" or (waiting and one.status == "waiting"))
+        ]
+
+
+NOTHING_QUEUED = Queue()
+
+
+def script_rows(
+    night: Instance,
+    rules: Sequence[Constraint],
+    schedule: Scheduled,
+    rows: Sequence[PlanRow],
+    queue: Queue = NOTHING_QUEUED,
+) -> dict[str, list[PlanRow]]:
+    """Return the rows of the blocks ``release`` and ``change``.
+
+    The tasks of the plan that have not begun are released. Jobs whose waiting tasks are planned as
+    before stay in the queue.
     """
-    from schedopt.policies.dssp.dispatch import simulate
-    from schedopt.solvers.dssp.schedule.solving import starts_of_tasks
+    jobs = {row["job"]: row for row in rows}
+    tasks: dict[str, list[PlacedTask]] = {row["job"]: [] for row in rows if row["run"]}
+    for task in schedule.tasks:
+        if task.job in tasks and (task.job, task.stage, task.task) not in queue.begun:
+            tasks[task.job].append(task)
+    kept = {
+        job
+        for job, own in tasks.items()
+        if queue.keeps(night, job, {(job, t.stage, t.task): (t.start, t.end) for t in own})
+    }
+    changing = [task for job, own in tasks.items() if job not in kept for task in own]
+    minute = seconds(night, 60)  # in the night's unit
+    seats = {name for _, name in seats_of(night, rules)}
+    stages = sorted({key[:2] for key in queue.planned if key not in queue.begun})
+    changed = [
+        jobs[job] | {"stage": stage + 1} for job, stage in stages if job not in kept and job in jobs
+    ]
+    submitted = []
+    for one in releases(night, changing, rules):
+        job = night.jobs[night.index[one.job]]
+        due = night.delay + (night.deadline if job.deadline is None else job.deadline)
+        before = [f"$id_{order}" for order in one.after] + _ids_before(one, night, queue, kept)
+        minutes = max(1, ceil(max(one.lengths) * SPARE / minute * (1 - NEAR)))
+        held = {name: amount for name, amount in one.holds.items() if name in seats}
+        row = {
+            **jobs[one.job],
+            "order": one.order,
+            "stage": one.stage + 1,
+            "tasks": len(one.tasks),
+            "array": _array(one),
+            "at_once": one.at_once,
+            "processors": one.width,
+            "start": one.begin,
+            "end": one.end,
+            "minutes": minutes,
+            "after": ":".join(before),
+            "licences": ",".join(f"{name}:{amount:g}" for name, amount in held.items()),
+            "pool": one.pool,
+        }
+        times = {"start_time": one.begin, "end_time": one.end, "due_time": due + minutes * minute}
+        submitted.append(row | clock(night, **times))
+    return {"release": submitted, "change": changed}
 
-    stages = np.minimum.reduceat(starts_of_tasks(night, plan), night.tasks.first_task[:-1])
-    keys = stages[night.tasks.stage_of]
-    jobs = night.positions(plan)
-    completion = simulate(with_seats(night, rules), jobs, keys=keys).completion
-    on_time = completion <= night.deadlines * ON_TIME
-    return [night.jobs[j].name for j in jobs.tolist() if not on_time[j]]
+
+def _ids_before(one: Release, night: Instance, queue: Queue, kept: Collection[str]) -> list[str]:
+    """Return the ids of queued predecessors of a release."""
+    if one.stage:
+        return queue.unfinished(one.job, one.stage - 1, waiting=False)
+    before = night.jobs[night.index[one.job]].after
+    stages = [(name, len(night.jobs[night.index[name]].stages or ()) - 1) for name in before]
+    found = [queue.unfinished(*stage, waiting=stage[0] in kept) for stage in stages]
+    return [*chain.from_iterable(found)]
 
 
-def with_seats(night: Instance, rules: Sequence[Constraint]) -> Instance:
-    """Return a night with the seats among further rules."""
-    seats = [with_fields(rule, name=name) for rule, name in seats_of(night, rules)]
-    others = [rule for rule in night.constraints if not isinstance(rule, Seats)]
-    return with_fields(night, constraints=(*others, *seats)) if seats else night
-
-
-def released(night: Instance, run: Result, *, most: int = 3_000) -> str:
-    """Return the number of late jobs of a plan in words, by priority alone and with start times.
-
-    With start times no task is later than planned, by the theorem. Empty without tasks, and for
-    more than ``most`` tasks.
-    """
-    solution = run.solution
-    if solution is None or not 0 < len(solution.tasks) <= most:
-        return ""
-    due = {name: night.deadlines[night.index[name]] * ON_TIME for name in solution.completion}
-    late = sum(end > due[name] for name, end in solution.completion.items())
-    alone = len(late_by_priority(night, solution, run.constraints))
-    count = len(releases(night, solution.tasks, run.constraints))
-    return (
-        f"late if submitted by priority alone: {alone} of {count_of(len(due), 'job')}; "
-        f"with planned start times: {late} ({count_of(count, 'submission')})"
-    )
-
-
-def drops(night: Instance, until: float) -> list[Drop]:
-    """Return the drops of all pools up to a time."""
-    found = []
-    for pool, there in night.machine.pools.items():
-        for span in there.spans():
-            end = until if span.end is None else min(float(span.end), until)
-            missing = int(there.most - span.amount)
-            if missing and float(span.start) < end:
-                found.append(Drop(float(span.start), end, missing, pool))
-    return sorted(found, key=lambda drop: drop.start)
+def _array(one: Release) -> str:
+    """Return task numbers from 1 in Slurm's notation: ``1-8,11%4``."""
+    parts: list[list[int]] = []
+    for task in one.tasks:
+        if parts and parts[-1][1] == task:
+            parts[-1][1] = task + 1
+        else:
+            parts.append([task + 1, task + 1])
+    ranges = ",".join(f"{a}-{b}" if a < b else f"{a}" for a, b in parts)
+    return ranges + (f"%{one.at_once}" if one.at_once < len(one.tasks) else "")

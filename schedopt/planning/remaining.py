@@ -13,8 +13,9 @@ like any other, so that searches and checkers need to know nothing else:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from math import fsum, inf
 from typing import Any
 
@@ -29,35 +30,19 @@ from schedopt.instances.dssp.machine import Down, Steps
 from schedopt.instances.dssp.placing import selected as selected_record
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.planning.history import Key, NightState, Progress, Run, machine_as_known
-from schedopt.planning.moments import ON_TIME
+from schedopt.planning.history import ON_TIME, Key, NightState, Progress, Run, machine_as_known
 
 Place = tuple[str, int, int]  # a task of the night: its job, stage and number
-Points = list[tuple[float, float]]  # times, and the amount from each on
+Points = list[tuple[float, int]]  # times, and the processors from each on
 REQUIRED = "running"  # the rule that requires the jobs without a task left to start
 
 
 class RemainingNight:
     """The part of a night that is still to be planned at a time within it.
 
-    Attributes
-    ----------
-    night : Instance
-        The whole night, with added jobs, on the machine as reported.
-    instance : Instance
-        The rest of it.
-    settled : set of str
-        The jobs without a task left to start.
-    parts : dict of str to str
-        By job of the night, the job that is the rest of its present stage.
-    places : dict of str to list
-        For each job of the rest, its tasks in the night, stage by stage.
-    on : dict of tuple to tuple of int
-        The processors of each running task.
-    out : dict of str to str
-        The jobs that can no longer run, and why.
-    notes : list of str
-        Rules that the usage so far already violates.
+    ``night`` is the whole night, with added jobs, on the machine as reported, and ``instance`` the
+    rest of it. ``settled`` are the jobs without a task left to start, and ``on`` has the processors
+    of each running task.
     """
 
     def __init__(
@@ -73,27 +58,40 @@ class RemainingNight:
             if not self.progress[job.name].cancelled
             and not _tasks_left(job, self.progress[job.name])
         }
-        self.notes: list[str] = []
-        self.parts: dict[str, str] = {}
-        self.out: dict[str, str] = {}
+        self.notes: list[str] = []  # rules that the usage so far already violates
+        self.parts: dict[str, str] = {}  # by job, the job that is the rest of its present stage
+        self.out: dict[str, str] = {}  # the jobs that can no longer run, and why
+        # For each job of the rest, its tasks in the night, stage by stage
         self.places: dict[str, list[list[Place]]] = {}
         self._names = {*night.index}
         self._own_rules: set[str] = set()
-        self._resources: dict[str, Any] = {}
+        self._resources: dict[str, Steps] = {}
+        self.running_on: dict[str, list[tuple[Job, Key, Run]]] = {
+            name: [] for name in night.machine.by_number
+        }
+        for job in night.jobs:
+            for key, run in self.running(job.name).items():
+                self.running_on[self.pool_of(run)].append((job, key, run))
         self._seats: dict[str, dict[str, float]] = {}
         self._state_resources()
-        pools = {name: self._pool(name, there) for name, there in night.machine.by_number.items()}
-        self.on = self._processors_of_running(pools)
-        jobs = [rest for job in night.jobs for rest in self._jobs(job, pools)]
-        self.instance = self._instance(jobs, pools)
+        self._pools = {name: self._pool(name, own) for name, own in night.machine.by_number.items()}
+        self.on = self._processors_of_running(self._pools)
 
-    def _instance(self, jobs: Sequence[Job], pools: Mapping[str, Points]) -> Instance:
-        """Return the rest as an instance with its rules."""
+    @cached_property
+    def instance(self) -> Instance:
+        """The rest as an instance with its rules."""
+        pools = self._pools
+        jobs = [rest for job in self.night.jobs for rest in self._jobs(job, pools)]
         until: dict[float, list[int]] = {}
         for (name, *key), on in self.on.items():
             end = self.progress[name].runs[key[0], key[1]].end
             until.setdefault(end, []).extend(on)
-        is_idle = any(self._is_idle(name, points) for name, points in pools.items())
+        is_idle = any(
+            count > self._held(name, time)
+            for name, points in pools.items()
+            for time, count in points
+            if time < self.night.deadline
+        )
         if not self.at and not is_idle:
             expected = "a processor before the deadline"
             raise InputError(expected, found="none", parameter="state")
@@ -106,7 +104,7 @@ class RemainingNight:
         bare = replace(
             self.night,
             jobs=tuple(jobs),
-            resources=self._resources,
+            resources={name: points_of(there) for name, there in self._resources.items()},
             constraints=(),
             down=tuple(down),
             end=None,
@@ -120,15 +118,6 @@ class RemainingNight:
         """Return the tasks of a job that run now."""
         return {key: run for key, run in self.progress[name].runs.items() if run.end > self.at}
 
-    def running_on(self, pool: str) -> list[tuple[Job, Key, Run]]:
-        """Return the tasks that run now on a pool."""
-        return [
-            (job, key, run)
-            for job in self.night.jobs
-            for key, run in self.running(job.name).items()
-            if self.pool_of(run) == pool
-        ]
-
     def pool_of(self, run: Run) -> str:
         """Return the pool that a task runs on; by default the first pool."""
         return (
@@ -141,24 +130,16 @@ class RemainingNight:
 
     # --- the machine --------------------------------------------------------------------------
 
-    def _from_now(self, *amounts: Steps) -> list[float]:
-        """Return now and the later times at which an amount changes."""
-        now = as_written(self.at)
-        times = {now, *(time for steps in amounts for time in steps.times if time > now)}
-        return [float(time) for time in sorted(times)]
-
-    def _held(self, held: Iterable[tuple[Run, float]]) -> Steps:
-        """Return the total amount that running tasks hold from now on."""
-        ends = [(as_written(run.end), as_written(amount)) for run, amount in held]
-        now = (as_written(self.at), sum((use for _, use in ends), Fraction(0)))
-        return Steps.summed([(Fraction(0), Fraction(0)), now, *((end, -use) for end, use in ends)])
+    def _held(self, pool: str, time: float) -> int:
+        """Return the processors of a pool that running tasks hold at a time from now on."""
+        return sum(job.processors for job, _, run in self.running_on[pool] if run.end > time)
 
     def _pool(self, name: str, there: Steps) -> Points:
         """Return the processors of a pool from now on: at least as many as running tasks hold."""
-        held = self._held((run, job.processors) for job, _, run in self.running_on(name))
+        changes = {float(time) for time in there.times if time > as_written(self.at)}
+        times = sorted({self.at, *changes, *(run.end for _, _, run in self.running_on[name])})
         return [
-            (time, float(max(there.at(as_written(time)), held.at(as_written(time)))))
-            for time in self._from_now(there, held)
+            (time, max(int(there.at(as_written(time))), self._held(name, time))) for time in times
         ]
 
     def _as_numbered(self, name: str, points: Points, before: int) -> tuple[tuple[float, int], ...]:
@@ -166,23 +147,13 @@ class RemainingNight:
 
         Processors that are gone come back after the end of the night.
         """
-        counts = [(time, int(count)) for time, count in points]
-        counts = [(0.0, before), *counts] if self.at else counts
+        counts = [(0.0, before), *points] if self.at else points
         most = int(self.night.machine.by_number[name].most)
         if max(count for _, count in counts) < most:
             over = 1 + max(counts[-1][0], self.night.horizon, self.night.end or 0.0)
             counts.append((over, most))
         steps = enumerate(counts)
         return tuple(point for i, point in steps if not i or point[1] != counts[i - 1][1])
-
-    def _is_idle(self, name: str, points: Points) -> bool:
-        """Return whether a pool has an idle processor at a time before the deadline."""
-        held = self._held((run, job.processors) for job, _, run in self.running_on(name))
-        return any(
-            count > held.at(as_written(time))
-            for time, count in points
-            if time < self.night.deadline
-        )
 
     def _processors_of_running(self, pools: Mapping[str, Points]) -> dict[Place, tuple[int, ...]]:
         """Return the processors of each running task.
@@ -194,11 +165,11 @@ class RemainingNight:
         found: dict[Place, tuple[int, ...]] = {}
         for pool, points in pools.items():
             numbers = self.night.machine.numbers[pool]
-            most = max(len(numbers), *(int(count) for _, count in points))
+            most = max(len(numbers), *(count for _, count in points))
             leaves = [self._leaves(numbers.start + k, k, points) for k in range(most)]
             order = self.night.index
             runs = sorted(
-                self.running_on(pool), key=lambda one: (-one[2].end, order[one[0].name], one[1])
+                self.running_on[pool], key=lambda one: (-one[2].end, order[one[0].name], one[1])
             )
             on: dict[Place, Sequence[int]] = {}
             idle = {*range(most)}
@@ -243,20 +214,16 @@ class RemainingNight:
         for name, (there, use) in uses.items():
             self._resources[name] = self._less_held(there, use)
 
-    def _less_held(self, there: Steps, use: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
+    def _less_held(self, there: Steps, use: Mapping[str, float]) -> Steps:
         """Return an amount minus what running tasks hold of it."""
-        held = self._held(
-            (run, use[name])
-            for name in self.progress
-            if use.get(name)
-            for run in self.running(name).values()
+        return there.less(
+            [
+                (use[name], self.at, run.end)
+                for name in self.progress
+                if use.get(name)
+                for run in self.running(name).values()
+            ]
         )
-        times = self._from_now(there, held)
-        left = [there.at(as_written(time)) - held.at(as_written(time)) for time in times]
-        points = zip(
-            [0.0, *times[1:]], (float(max(Fraction(0), amount)) for amount in left), strict=True
-        )
-        return tuple(points)
 
     # --- the jobs -----------------------------------------------------------------------------
 
@@ -304,11 +271,12 @@ class RemainingNight:
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
             needs = count_of(job.processors, "processor")
-            return f"it needs {needs}; from now on there are {int(most)}"
+            return f"it needs {needs}; from now on there are {most}"
         for name, amount in holds.items():
-            there = max(amount for _, amount in self._resources[name])
-            if amount > there:
-                return f"it needs {amount:g} of {name}; from now on there are {there:g}"
+            there = max(span.amount for span in self._resources[name].spans(as_written(self.at)))
+            if as_written(amount) > there:
+                left = f"{float(there):g}"
+                return f"it needs {amount:g} of {name}; from now on there are {left}"
         night = self.night
         for name in () if self.progress[job.name].runs else job.after:
             if name in self.settled and not night.worth(night.index[name], self._end(name)):
@@ -318,18 +286,11 @@ class RemainingNight:
     def _rest_of(
         self, job: Job, left: Sequence[Sequence[Key]], at: float, holds: dict[str, float]
     ) -> Job:
-        """Return a job reduced to its unstarted tasks, with its predictions scaled to these."""
+        """Return a job reduced to its unstarted tasks, without predictions for all of them."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
-        fields: dict[str, Any] = {}
-        if job.demand is not None:
-            every = fsum(length for stage in whole for length in stage)
-            fields["demand"] = job.demand * fsum(map(fsum, stages)) / (every or 1.0)
-        if job.critical_path is not None:
-            longest = fsum(max(stage) for stage in whole)
-            fields["critical_path"] = job.critical_path * fsum(map(max, stages)) / (longest or 1.0)
-        # Its predecessors had ended when it began.
-        rest: Job = replace(job, stages=stages, release=at, after=(), holds=holds, **fields)
+        none: Any = {"after": (), "demand": None, "critical_path": None}
+        rest: Job = replace(job, stages=stages, release=at, holds=holds, **none)
         return rest
 
     # --- the rules ----------------------------------------------------------------------------
@@ -497,6 +458,11 @@ def whole_schedule(
         makespan=max(completion.values(), default=0.0),
         utilization=busy / night.capacity(),
     )
+
+
+def points_of(there: Steps) -> tuple[tuple[float, float], ...]:
+    """Return an amount as pairs of time and amount."""
+    return tuple((float(t), float(a)) for t, a in zip(there.times, there.amounts, strict=True))
 
 
 def _unused(name: str, taken: Collection[str | None]) -> str:

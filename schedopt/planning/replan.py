@@ -1,8 +1,8 @@
 """Plan the rest of a night again.
 
 The plan in hand, continued, is the first incumbent, so the new plan is never worse. Without news it
-is the new plan. Otherwise the schedule search improves it. Among plans with enough reward,
-the plan with the fewest changes is selected; ties prefer early ends of jobs that have started.
+is the new plan. Otherwise the schedule search improves it. Of the plans with enough reward, the one
+with the fewest changes is selected; ties prefer early ends of jobs that have started.
 """
 
 from __future__ import annotations
@@ -13,77 +13,60 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.machine import Down
-from schedopt.instances.dssp.worth import level_of
 from schedopt.instances.errors import InputError, at_place
-from schedopt.instances.extras import installed
-from schedopt.planning.changes import PlanComparison, Span, nearest, objective_values, spans
 from schedopt.planning.document import PlanInHand
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import (
     Event,
     Failed,
     NightState,
+    Observed,
     ReplannedAt,
     Started,
     machine_as_known,
+    moment,
+    seconds,
 )
-from schedopt.planning.moments import moment
-from schedopt.planning.observed import Observed, observe
-from schedopt.planning.release import tasks_in_order
-from schedopt.planning.remaining import RemainingNight, whole_schedule
+from schedopt.planning.observed import observe
+from schedopt.planning.plan_rows import paid_jobs
+from schedopt.planning.release import Span, tasks_in_order
+from schedopt.planning.remaining import RemainingNight, points_of, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
-from schedopt.problems.summary import same_time
+from schedopt.problems.summary import Solve, same_time
 from schedopt.solvers.clock import now as seconds_now
 from schedopt.solvers.question import LazyQuestion
 from schedopt.solvers.result import Result, gap
 from schedopt.solvers.stopping import stopped
+from schedopt.validation.dssp.facts import Facts
 from schedopt.validation.dssp.schedule import violations_of
 
 if TYPE_CHECKING:
     from schedopt.instances.tables import Source
 
-Solve = Callable[..., Result]  # solves an instance: with a start and a time limit
 SAME = 1 - 1e-12
 """Rewards that differ by less than this factor are the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replanning:
-    """The new plan of the rest of a night.
+    """The new plan of the rest of a night."""
 
-    Attributes
-    ----------
-    night : Instance
-        The night with added jobs and the machine as reported.
-    result : Result
-        The schedule of the whole night, with the bound and the proof of its rest.
-    rest : RemainingNight
-        The problem that was solved.
-    was : mapping
-        The start and the end of each job in the plan before.
-    reports : sequence of Observed
-        The reports on jobs and tasks.
-    notes : sequence of str
-        Assumptions, and rules that were left out.
-    """
-
-    night: Instance
-    result: Result
+    night: Instance  # with added jobs and the machine as reported
+    result: Result  # the schedule of the whole night, with the bound and the proof of its rest
     rest: RemainingNight
-    was: Mapping[str, Span]
+    was: Mapping[str, Span]  # the start and the end of each job in the plan before
     reports: Sequence[Observed] = ()
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # assumptions, and rules that were left out
 
 
 def replan(
@@ -135,11 +118,6 @@ def replan(
         for by in sorted(shared)
         if any(by not in one.job.groups for one in added)
     ]
-    if added and any(map(level_of, plan.night.jobs)):
-        notes.append(
-            "strict order: the rewards of the added jobs, from their own table, are compared with "
-            "those of the night"
-        )
     history = (*so_far, *_processor_events(rest), ReplannedAt(at=now, without=rest.without))
     return Replanning(
         rest.night,
@@ -160,7 +138,7 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
     failed: list[Event] = []
     for pool, there in rest.night.machine.pools.items():
         most = there.at(as_written(rest.at))
-        on_pool = rest.running_on(pool)
+        on_pool = rest.running_on[pool]
         runs = sorted(((-run.start, job.name, key) for job, key, run in on_pool), reverse=True)
         wide = {job.name: job.processors for job in rest.night.jobs}
         used, lost = sum(wide[name] for _, name, _ in runs), Counter[str]()
@@ -211,7 +189,7 @@ def _expect_time_left(before: NightState, now: float) -> None:
 def _expect_room(rest: RemainingNight) -> None:
     """Raise `InputError` if more tasks run than there have been processors."""
     for pool, there in rest.night.machine.pools.items():
-        runs = [(job.name, job.processors, run.start) for job, _, run in rest.running_on(pool)]
+        runs = [(job.name, job.processors, run.start) for job, _, run in rest.running_on[pool]]
         used, since = sum(wide for _, wide, _ in runs), min((run[2] for run in runs), default=0.0)
         times = [time for time in there.times if as_written(since) < time < as_written(rest.at)]
         most = max(there.at(time) for time in (as_written(since), *times, as_written(rest.at)))
@@ -222,6 +200,45 @@ def _expect_room(rest: RemainingNight) -> None:
             expected = f"at most {float(most):g} processors{of} in use; report what failed or waits"
             works = ", ".join(f"{name} on {count}" for name, count in counts.items())
             raise InputError(expected, found=f"{used} in use ({works})", parameter="state")
+
+
+# --- changes of a plan ------------------------------------------------------------------------
+
+Kind = Literal["", "kept", "earlier", "later", "added", "dropped"]
+
+
+def spans(night: Instance, solution: Scheduled | None) -> dict[str, Span]:
+    """Return the start and the end of each job that runs and earns a reward."""
+    found: dict[str, Span] = {}
+    paid = set[str]() if solution is None else {*paid_jobs(night, solution)}
+    for task in () if solution is None else solution.tasks:
+        if task.job in paid:
+            start, end = found.get(task.job, (task.start, task.end))
+            found[task.job] = min(start, task.start), max(end, task.end)
+    return found
+
+
+def time_tolerance(night: Instance) -> float:
+    """Return the difference up to which two times of a plan count as equal.
+
+    It is a minute if the night has a start by the clock, else a rounding error.
+    """
+    return 1e-9 * (1 + night.horizon) if night.start is None else seconds(night, 60)
+
+
+def change(was: Span | None, now: Span | None, near: float) -> Kind:
+    """Return the change of a job between two plans; empty if it runs in neither."""
+    if was is None or now is None:
+        return "added" if now is not None else "dropped" if was is not None else ""
+    start, end = now[0] - was[0], now[1] - was[1]
+    if abs(start) < near and abs(end) < near:
+        return "kept"
+    return "later" if end >= near or (start >= near and end > -near) else "earlier"
+
+
+def _objective_values(night: Instance, schedule: Scheduled) -> tuple[float, ...]:
+    """Return the value of a schedule for each objective of a night, in their order."""
+    return schedule.objectives or (night.objective_of(schedule),)
 
 
 # --- the plan in hand, continued --------------------------------------------------------------
@@ -257,6 +274,7 @@ class _Replanner:
     ) -> None:
         self.plan, self.rest_without, self.solve = plan, rest_without, solve
         self.stay, self.until = stay, until
+        self.was = spans(plan.night_state().night, plan.result.solution)
 
     def _seconds_left(self) -> float | None:
         return None if self.until == inf else max(0.0, self.until - seconds_now())
@@ -284,39 +302,36 @@ class _Replanner:
         return self._nearest(rest, best, start), rest
 
     def _continued(self, rest: RemainingNight, names: Iterable[str]) -> Scheduled | None:
-        """Return the best of three schedules of some jobs close to the plan; None if infeasible.
+        """Return a schedule of some jobs close to the plan; None if it is infeasible.
 
-        - Jobs whose planned times are still ahead keep them. Other jobs do not run.
-        - The same, and a dispatcher starts the other jobs in the gaps.
-        - The dispatcher starts all jobs in the order of their planned starts, none before its
-          planned start.
+        Jobs whose planned times are still ahead keep them. A dispatcher starts the other jobs in
+        the gaps, unless no time is left or that earns less.
         """
         night, was = rest.instance, self.plan.by_place()
         wanted = [name for name in names if name not in rest.settled]
-        ahead: dict[str, list[float]] = {}
+        ahead: dict[str, float] = {}  # the planned start
         for name in wanted:
             left = rest.places_left(name)
             if left and all(place in was and was[place].start >= rest.at for place in left):
-                ahead[name] = [was[place].start for place in left]
+                ahead[name] = min(was[place].start for place in left)
         kept = _with_predecessors(rest, ahead)
         if violations_of(night, rest.from_night(kept, was)):
             free = tuple(replace(job, after=()) for job in night.jobs)
             bare = replace(night, jobs=free, constraints=())
-            alone = (n for n in ahead if not violations_of(bare, rest.from_night({n}, was)))
+            facts = Facts(bare, 1.0)
+            alone = (n for n in ahead if not violations_of(bare, rest.from_night({n}, was), facts))
             kept = _with_predecessors(rest, alone)
-        found = (
-            rest.from_night(kept, was),
-            self._dispatched(rest, wanted, ahead, kept),
-            self._dispatched(rest, wanted, ahead, set()),
-        )
+        found = [rest.from_night(kept, was)]
+        if self._seconds_left() != 0:
+            found.append(self._dispatched(rest, wanted, ahead, kept))
         feasible = [schedule for schedule in found if not violations_of(night, schedule)]
-        return max(feasible, key=partial(objective_values, night), default=None)
+        return max(feasible, key=partial(_objective_values, night), default=None)
 
     def _dispatched(
         self,
         rest: RemainingNight,
         wanted: Sequence[str],
-        ahead: Mapping[str, Sequence[float]],
+        ahead: Mapping[str, float],
         kept: Collection[str],
     ) -> Scheduled:
         """Return a schedule of jobs by a dispatcher, without jobs that earn nothing.
@@ -327,9 +342,8 @@ class _Replanner:
 
         night, was = rest.instance, self.plan.by_place()
         planned = rest.from_night(kept, was)
-        starts = {rest.parts.get(name, name): min(times) for name, times in ahead.items()}
+        starts = {rest.parts.get(name, name): start for name, start in ahead.items()}
         parts = {name: [*rest.parts_of(name)] for name in wanted if name not in kept}
-        fixed = {*planned.selected}
         jobs = tuple(
             replace(
                 job,
@@ -337,10 +351,10 @@ class _Replanner:
                     [
                         job.release,
                         starts.get(job.name, 0.0),
-                        *(planned.completion[name] for name in job.after if name in fixed),
+                        *(planned.completion.get(name, 0.0) for name in job.after),
                     ]
                 ),
-                after=tuple(name for name in job.after if name not in fixed),
+                after=tuple(name for name in job.after if name not in planned.completion),
             )
             for job in night.jobs
         )
@@ -360,42 +374,27 @@ class _Replanner:
         others = schedule_of(gaps, np.array(run, np.int64), ran)
         return rest.from_night([*kept, *paid], {**was, **rest.to_night(others)})
 
-    def _nearest(
-        self,
-        rest: RemainingNight,
-        best: Result,
-        start: Scheduled | None,
-        *,
-        # tasks up to which the plan with the fewest changes is searched for exactly
-        most_tasks: int = 400,
-        most_seconds: float = 3.0,  # for that search
-    ) -> Result:
+    def _nearest(self, rest: RemainingNight, best: Result, start: Scheduled | None) -> Result:
         """Return the plan with the fewest changes among those with enough reward."""
-        night, comparison = rest.instance, PlanComparison(self.plan, rest)
+        night = rest.instance
         found: Scheduled = best.solution  # type: ignore[assignment]
-        if start is not None and objective_values(night, start) > objective_values(night, found):
+        if start is not None and _objective_values(night, start) > _objective_values(night, found):
             found = start  # time ran out before the search knew it
-        top = objective_values(night, found)
+        top = _objective_values(night, found)
         sure = sum(night.jobs[night.index[name]].reward for name in rest.settled)
         least = (top[0] - self.stay * (top[0] - sure), *(() if self.stay else top[1:]))
-        chosen = found
-        if start is not None and _reaches(objective_values(night, start), least):
-            chosen = min((found, start), key=comparison.key)
-        if comparison.key(chosen)[0] and chosen is not start and self._seconds_left() != 0:
+        key, enough = partial(self._changes, rest), [found]
+        if start is not None and _reaches(_objective_values(night, start), least):
+            enough.append(start)
+        chosen = min(enough, key=key)
+        if key(chosen)[0] and chosen is not start and self._seconds_left() != 0:
             near = self._continued(rest, [n for n in found.selected if n in rest.night.index])
-            if near is not None and _reaches(objective_values(night, near), least):
-                chosen = min((chosen, near), key=comparison.key)
-        left = self._seconds_left()
-        small = len(night.tasks.lengths) <= most_tasks and len(top) == 1 and installed("ortools")
-        if small and comparison.key(chosen)[0] and left != 0:
-            seconds = most_seconds if left is None else min(most_seconds, left)
-            exact = nearest(comparison, Schedule(night), chosen, least[0] * SAME, seconds)
-            if exact is not None and _reaches(objective_values(night, exact), least):
-                chosen = min((chosen, exact), key=comparison.key)
+            if near is not None and _reaches(_objective_values(night, near), least):
+                chosen = min((chosen, near), key=key)
         if chosen is best.solution or violations_of(rest.instance, chosen):
             return best
         value = night.objective_of(chosen)
-        proven = best.proven and _reaches(objective_values(night, chosen), top)
+        proven = best.proven and _reaches(_objective_values(night, chosen), top)
         given_up = best.proven and not proven
         return replace(
             best,
@@ -405,6 +404,17 @@ class _Replanner:
             termination="completed" if given_up else best.termination,
             solution_status="optimal" if proven else "feasible",
         )
+
+    def _changes(self, rest: RemainingNight, schedule: Scheduled) -> tuple[int, float, float]:
+        """Return the number of changes, the sum of ends of begun jobs, and minus the reward."""
+        night = rest.night
+        chosen = {*schedule.selected} & {*night.index}
+        now = spans(night, whole_schedule(night, chosen, rest.to_night(schedule)))
+        near, free = time_tolerance(night), [n for n in night.index if n not in rest.settled]
+        kinds = [change(self.was.get(name), now.get(name), near) for name in free]
+        ends = sum(now[name][1] for name in free if rest.progress[name].runs and name in now)
+        changed = sum(kind not in ("", "kept") for kind in kinds)
+        return changed, round(ends, 6), -rest.instance.objective_of(schedule)
 
 
 def _with_predecessors(rest: RemainingNight, names: Iterable[str]) -> set[str]:
@@ -427,13 +437,10 @@ def _without_tasks(night: Instance, planned: Scheduled) -> Instance:
     """Return an instance in which planned tasks hold their processors and resources."""
     tasks = [task for task in planned.tasks if task.start < task.end]
     down = tuple(Down(start=task.start, end=task.end, numbers=task.on) for task in tasks)
-    holds, resources = {job.name: job.holds for job in night.jobs}, dict[str, Any]()
+    holds, resources = {job.name: job.holds for job in night.jobs}, {}
     for name, there in night.machine.resources.items():
-        held = [(task, holds[task.job].get(name, 0.0)) for task in tasks]
-        less = there.less([(use, task.start, task.end) for task, use in held if use])
-        resources[name] = tuple(
-            (float(t), float(a)) for t, a in zip(less.times, less.amounts, strict=True)
-        )
+        held = [(holds[task.job].get(name, 0.0), task.start, task.end) for task in tasks]
+        resources[name] = points_of(there.less([one for one in held if one[0]]))
     return replace(night, down=(*night.down, *down), resources=resources)
 
 

@@ -15,9 +15,8 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.slurm import parse_job_id, status_of
-from schedopt.planning.history import NightState
-from schedopt.planning.moments import seconds
-from schedopt.planning.observed import Observed, Planned
+from schedopt.planning.history import NightState, Observed, seconds
+from schedopt.planning.observed import Planned
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"

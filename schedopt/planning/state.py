@@ -8,8 +8,6 @@ from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
 
-from msgspec.structs import replace as with_fields
-
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import Clock, dates_of
@@ -18,8 +16,8 @@ from schedopt.instances.errors import InputError, at_parameter, at_place, pick_n
 from schedopt.instances.tables import Column, Source, TextRow, TextTable
 from schedopt.instances.times import SPELLED
 from schedopt.planning.farm import Settings
-from schedopt.planning.history import Added, NightState, Processors
-from schedopt.planning.observed import STATUSES, Observed, Planned
+from schedopt.planning.history import STATUSES, Added, NightState, Observed, Processors
+from schedopt.planning.observed import Planned
 from schedopt.planning.sacct import is_sacct, read_sacct, with_waiting
 
 COLUMNS = {
@@ -188,7 +186,7 @@ def read_jobs(
 ) -> list[Added]:
     """Read a table of jobs to add to a night, in its unit and from its start.
 
-    Groupings have the night's spelling. Without a column of seats or of a resource, jobs hold none.
+    Without a column of seats or of a resource, jobs hold none.
     ``table`` has the settings of a farm for reading the table.
     """
     from schedopt.planning import farm, plan
@@ -220,7 +218,6 @@ def read_jobs(
     )
     read = plan.read(source, settings, farm.FLAGS)
     most = max(int(there.most) for there in night.machine.by_number.values())
-    spelled = {by.casefold(): by for by in night.groups}
     added = []
     for job in read.jobs:
         if job.name in night.index:
@@ -232,6 +229,5 @@ def read_jobs(
             raise InputError(expected, found=found, parameter="add")
         held = {rule.name: rule.use for rule in read.constraints if isinstance(rule, Seats)}
         seats = {str(name): use[job.name] for name, use in held.items() if use.get(job.name)}
-        groups = {spelled.get(by.casefold(), by): group for by, group in job.groups.items()}
-        added.append(Added(at=now, job=with_fields(job, groups=groups), seats=seats))
+        added.append(Added(at=now, job=job, seats=seats))
     return added

@@ -19,17 +19,8 @@ from schedopt.formulations.dssp.grid import Grid
 from schedopt.instances.constraints import Constraint, FairShare, Require
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.machine import Counts
-from schedopt.instances.dssp.worth import (
-    LOWER,
-    UNPAID,
-    by_level,
-    level_name,
-    level_of,
-    levels_of,
-    priority_of,
-)
-from schedopt.planning.moments import time_of_day
+from schedopt.instances.dssp.worth import UNPAID, level_of
+from schedopt.planning.history import time_of_day
 from schedopt.problems.summary import SmallestChange, Solve
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Result
@@ -44,35 +35,21 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Lever:
-    """A way to change a night in steps.
+    """A way to change a night in up to ``most`` steps.
 
-    Attributes
-    ----------
-    name, today : str
-        Such as ``deadline``, and its present value in words.
-    most : int
-        The largest number of steps.
-    change : callable
-        Returns the night and the side constraints beyond its own after a number of steps.
-    words, value : callable
-        Return the value after a number of steps, in words and as a number.
-    is_own : bool
-        Whether the lever leaves plans without the job unchanged.
-    is_bonus : bool
-        Whether all plans with the job gain the same value.
-    is_exact : bool
-        Whether each step allows all plans of the step before, and no value between two steps is
-        enough if the lower step is not.
+    ``change`` returns the night, and the side constraints beyond its own, after a number of steps;
+    ``value`` returns the value then, in words and as a number.
     """
 
     name: str
     today: str
     most: int
     change: Callable[[int], Question]
-    words: Callable[[int], str]
-    value: Callable[[int], float]
-    is_own: bool = False
-    is_bonus: bool = False
+    value: Callable[[int], tuple[str, float]]
+    is_own: bool = False  # whether plans without the job remain as they are
+    is_bonus: bool = False  # whether all plans with the job gain the same value
+    # Whether each step allows all plans of the step before, and no value between two steps is
+    # enough if the lower step is not.
     is_exact: bool = True
 
 
@@ -87,23 +64,9 @@ def smallest_changes(
 ) -> list[SmallestChange]:
     """Return, for each lever, the smallest change with which a job runs in a best plan.
 
-    Parameters
-    ----------
-    night, rules : Instance and sequence of Constraint
-        The night, and the side constraints in addition to its own.
-    name : str
-        The job, which the plan does not run.
-    plan : Result
-        The best plan that is known.
-    solve : callable
-        `schedopt.solve`, or a partial of it.
-    seconds : float, optional
-        The time for all levers together; without it every solve runs to its proof.
-
-    Returns
-    -------
-    list of SmallestChange
-        A single entry with ``change`` "none" if a best plan runs the job without a change.
+    ``plan`` is the best plan that is known, which does not run the job. Without ``seconds``, the
+    time for all levers together, every solve runs to its proof. The only entry has ``change``
+    "none" if a best plan runs the job without a change.
     """
     began = now()
     found: list[SmallestChange] = []
@@ -141,25 +104,24 @@ class _Search:
 
     def run(self) -> SmallestChange:
         """Return the smallest change, and whether it is proven."""
-        in_time = True
+        hint = ""
         try:
             self.enough = self._smallest()
         except (OutOfTimeError, KeyboardInterrupt) as ended:
             if isinstance(ended, KeyboardInterrupt) and not stopped():
                 raise
-            in_time = self.is_proven = False
-        hint = "" if in_time else "; try a longer time limit"
+            self.is_proven, hint = False, "; try a longer time limit"
         lever, c = self.lever, self.enough
         needed = value = None
         if c == 0:
             words = "an equally good plan runs it: request it with must"
         elif c is not None:
-            needed, value = lever.words(c), lever.value(c)
+            needed, value = lever.value(c)
             words = "" if self.is_proven else f"enough, but not proven to be the smallest{hint}"
         elif self.is_proven:
             words = "no such change is enough on its own"
         else:
-            words = "none found" if in_time else f"none found within the time limit{hint}"
+            words = f"none found within the time limit{hint}" if hint else "none found"
         return SmallestChange(
             job=self.name,
             change="none" if c == 0 else lever.name,
@@ -203,18 +165,12 @@ class _Search:
     def _reaches(self, c: int, target: Result) -> bool:
         """Return whether a plan with the job is as good as the target after c steps."""
         night, found = self.lever.change(c)[0], self._with_job_after(c)
-        wanted, value = _value(night, target.solution), _value(night, found.solution)
         if found.solution is None:
             self.is_proven &= found.termination == "infeasible"
             return False
-        reached = value >= wanted and not found.violations
+        reached = _value(night, found.solution) >= _value(night, target.solution)
         if not reached:
-            below = False
-            if found.bound is not None and wanted:
-                solved = self.lever.change(0 if self.lever.is_bonus else c)[0]
-                gain = float(value[0] - _value(solved, found.solution)[0])
-                below = found.bound + gain < float(wanted[0])
-            self.is_proven &= found.proven or below
+            self.is_proven &= found.proven
         elif self.lever.is_own:
             self.enough = c if self.enough is None else min(c, self.enough)
         return reached
@@ -231,8 +187,7 @@ class _Search:
 
     def _with_job_after(self, c: int) -> Result:
         """Return the best plan with the job after c steps."""
-        if self.lever.is_bonus:
-            c = 0
+        c = 0 if self.lever.is_bonus else c
         if c not in self.with_job:
             self.with_job[c] = self._solve(c, Require(name=f"why {self.name}", jobs=(self.name,)))
         return self.with_job[c]
@@ -245,13 +200,9 @@ class _Search:
         if self.seconds is not None:  # most depends on the first solve
             limit = min(left, max(0.5, self.seconds / (6 if c else 2)))
         night, rules = self.lever.change(c)
-        return self._solve_night(
-            night,
-            formulation="schedule",
-            constraints=[*rules, *more],
-            time_limit=limit,
-            watch=None,
-        )
+        every = [*rules, *more]
+        how = {"formulation": "schedule", "time_limit": limit, "watch": None}
+        return self._solve_night(night, constraints=every, **how)
 
 
 def _value(night: Instance, solution: Scheduled | None) -> tuple[Fraction, ...]:
@@ -275,10 +226,15 @@ def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[
         yield _later_deadline(night, rules, j)
     yield from _more_processors(night, rules, j)
     yield from _higher_caps(night, rules, j)
-    if all(map(level_of, night.jobs)):
-        yield _higher_priority(night, rules, j)
-    elif not night.late:
+    if not night.late and not any(map(level_of, night.jobs)):
         yield _higher_reward(night, rules, j)
+
+
+def _with_job(night: Instance, j: int, **fields: object) -> Instance:
+    """Return a night with other fields of a job."""
+    jobs = [*night.jobs]
+    jobs[j] = with_fields(jobs[j], **fields)
+    return with_fields(night, jobs=tuple(jobs))
 
 
 def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
@@ -290,30 +246,31 @@ def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lev
         today = min(today, as_written(night.end))
     first = floor(today / unit)
     steps = [*night.machine.pools.values(), *night.machine.resources.values()]
-    times = [time for one in steps for time, _ in one.changes()]
+    times = [time for one in steps for time in one.times]
     latest = max([*map(as_written, night.deadlines.tolist()), as_written(job.release), *times])
     work = sum((as_written(length) for stage in job.stages or () for length in stage), Fraction(0))
+
+    def due(c: int) -> float:
+        return float((first + c) * unit)
 
     def change(c: int) -> Question:
         if c == 0:
             return night, rules
-        due, end, jobs = float((first + c) * unit), night.end, list(night.jobs)
-        if end is not None and due > end:
-            jobs = [
+        changed, end = night, night.end
+        if end is not None and due(c) > end:
+            jobs = (
                 with_fields(other, deadline=end) if night.deadlines[i] > end else other
-                for i, other in enumerate(jobs)
-            ]
-            end = due
-        jobs[j] = with_fields(job, deadline=due)
-        return with_fields(night, jobs=tuple(jobs), end=end), rules
+                for i, other in enumerate(night.jobs)
+            )
+            changed = with_fields(night, jobs=tuple(jobs), end=due(c))
+        return _with_job(changed, j, deadline=due(c)), rules
 
     return Lever(
         "deadline",
         time_of_day(night, float(today)),
         max(1, ceil((latest + work) / unit) - first + 1),
         change,
-        lambda c: time_of_day(night, float((first + c) * unit)),
-        lambda c: float((first + c) * unit),
+        lambda c: (time_of_day(night, due(c)), due(c)),
         is_own=not night.late,
         is_exact=grid.exact,
     )
@@ -323,137 +280,90 @@ def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> It
     """Yield a lever of more processors for each pool that the job may use."""
     shares = [rule for rule in (*night.constraints, *rules) if isinstance(rule, FairShare)]
     floors = any(rule.floors(night.groups.get(rule.by, {})) for rule in shares)
-    at_once = sum(job.processors * max(map(len, job.stages or ((),))) for job in night.jobs)
+    most = sum(job.processors * max(map(len, job.stages or ((),))) for job in night.jobs)
     caps = [s for rule in shares for s in rule.caps(night.groups.get(rule.by, {})).values() if s]
-    asked = float(night.demands.sum()) / night.deadline
-    most = at_once + ceil(asked / min(caps)) if caps else at_once
+    if caps:
+        most += ceil(float(night.demands.sum()) / night.deadline / min(caps))
     for pool in night.machine.of_job(night.jobs[j]) if night.pools else [""]:
-        size = night.pools[pool] if pool else night.changes or night.processors
-        yield _more_in_pool(night, rules, pool, size, most, is_exact=not floors)
+        yield _more_in_pool(night, rules, pool, most, is_exact=not floors)
 
 
 def _more_in_pool(
-    night: Instance,
-    rules: Sequence[Constraint],
-    pool: str,
-    size: int | Counts,
-    most: int,
-    *,
-    is_exact: bool,
+    night: Instance, rules: Sequence[Constraint], pool: str, most: int, *, is_exact: bool
 ) -> Lever:
     """Return the lever of more processors of one pool."""
+    size = night.pools[pool] if pool else night.changes or night.processors
 
     def change(c: int) -> Question:
-        if isinstance(size, int):
-            more: int | Counts = size + c
-        else:
-            more = tuple((time, n + c) for time, n in size)
+        more = size + c if isinstance(size, int) else tuple((time, n + c) for time, n in size)
         if pool:
             return with_fields(night, pools=night.pools | {pool: more}), rules
-        processors = night.processors + c
         changes = () if isinstance(more, int) else more
-        return with_fields(night, processors=processors, changes=changes), rules
+        return with_fields(night, processors=night.processors + c, changes=changes), rules
 
-    is_constant = isinstance(size, int)
-    return Lever(
-        f"processors of {pool}" if pool else "processors",
-        f"{size}" if is_constant else "",
-        most,
-        change,
-        lambda c: f"{size + c} ({c} more)" if isinstance(size, int) else f"{c} more at all times",
-        lambda c: float(size + c if isinstance(size, int) else c),
-        is_exact=is_exact,
-    )
+    def value(c: int) -> tuple[str, float]:
+        if isinstance(size, int):
+            return f"{size + c} ({c} more)", float(size + c)
+        return f"{c} more at all times", float(c)
+
+    name = f"processors of {pool}" if pool else "processors"
+    today = f"{size}" if isinstance(size, int) else ""
+    return Lever(name, today, most, change, value, is_exact=is_exact)
 
 
 def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield a lever for the cap of each group of the job, in steps of 1%."""
+    """Yield a lever for the cap of each group of the job."""
     every = [*night.constraints, *rules]
     for i, rule in enumerate(every):
-        if not isinstance(rule, FairShare):
-            continue
-        group = night.jobs[j].groups.get(rule.by, "")
-        share = rule.caps(night.groups.get(rule.by, {})).get(group, 1.0)
-        first = floor(100 * as_written(share))
-        if first >= 100:
-            continue
-
-        def change(
-            c: int, i: int = i, rule: FairShare = rule, group: str = group, first: int = first
-        ) -> Question:
-            if c == 0:
-                return night, rules
-            changed = [*every]
-            changed[i] = _with_cap(rule, group, (first + c) / 100)
-            own = len(night.constraints)
-            return with_fields(night, constraints=tuple(changed[:own])), changed[own:]
-
-        yield Lever(
-            f"cap {rule.by} {group}",
-            f"{number(100 * share)}%",
-            100 - first,
-            change,
-            lambda c, first=first: f"{first + c}%",  # type: ignore[misc]
-            lambda c, first=first: (first + c) / 100,  # type: ignore[misc]
-        )
+        if isinstance(rule, FairShare):
+            group = night.jobs[j].groups.get(rule.by, "")
+            share = rule.caps(night.groups.get(rule.by, {})).get(group, 1.0)
+            if floor(100 * as_written(share)) < 100:
+                yield _higher_cap(night, every, i, group, share)
 
 
-def _with_cap(rule: FairShare, group: str, share: float) -> FairShare:
-    """Return a fair share with a new cap of a group."""
+def _higher_cap(
+    night: Instance, every: Sequence[Constraint], i: int, group: str, share: float
+) -> Lever:
+    """Return the lever of a higher cap of a group, in steps of 1%."""
+    rule, own, first = every[i], len(night.constraints), floor(100 * as_written(share))
+    assert isinstance(rule, FairShare)  # noqa: S101
     least = rule.floors([group]).get(group)
     floors = rule.at_least if least is None else {**rule.at_least, group: least}
-    return with_fields(rule, at_most={**rule.at_most, group: share}, at_least=floors)
+
+    def change(c: int) -> Question:
+        rules = [*every]
+        if c:
+            caps = {**rule.at_most, group: (first + c) / 100}
+            rules[i] = with_fields(rule, at_most=caps, at_least=floors)
+        return with_fields(night, constraints=tuple(rules[:own])), rules[own:]
+
+    return Lever(
+        f"cap {rule.by} {group}",
+        f"{number(100 * share)}%",
+        100 - first,
+        change,
+        lambda c: (f"{first + c}%", (first + c) / 100),
+    )
 
 
 def _higher_reward(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
     """Return the lever of a higher reward, in steps of the last digit of all rewards."""
     whole, job = Whole.of(night.rewards), night.jobs[j]
-    today = as_written(job.reward)
 
     def reward(c: int) -> float:
-        return float(today + Fraction(c, whole.scale))
+        return float(as_written(job.reward) + Fraction(c, whole.scale))
 
     def change(c: int) -> Question:
-        values = {name: value for name, value in job.values.items() if name != UNPAID or not c}
-        jobs = [*night.jobs]
-        jobs[j] = with_fields(job, reward=reward(c), values=values)
-        return with_fields(night, jobs=tuple(jobs)), rules
+        values = job.values | ({UNPAID: 0.0} if c and UNPAID in job.values else {})
+        return _with_job(night, j, reward=reward(c), values=values), rules
 
     return Lever(
         "reward",
         number(job.reward),
         whole.total + 1,
         change,
-        lambda c: number(reward(c)),
-        reward,
-        is_own=True,
-        is_bonus=True,
-    )
-
-
-def _higher_priority(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
-    """Return the lever of a higher priority, up to one above all."""
-    job, levels = night.jobs[j], levels_of(night)
-    own = levels.index(level_of(job))
-    lower = levels[0].endswith(LOWER)
-    above = level_name(priority_of(levels[0]) + (-1 if lower else 1), lower=lower)
-
-    def change(c: int) -> Question:
-        jobs = [*night.jobs]
-        jobs[j] = with_fields(job, values={levels[own - c] if c <= own else above: 1.0})
-        return by_level(with_fields(night, jobs=tuple(jobs), objectives=()), most=0), rules
-
-    def priority(c: int) -> float:
-        return priority_of(levels[max(0, own - c)])
-
-    beyond = "below " if lower else "above "
-    return Lever(
-        "priority",
-        number(priority(0)),
-        own + 1,
-        change,
-        lambda c: beyond * (c > own) + number(priority(c)),
-        priority,
+        lambda c: (number(reward(c)), reward(c)),
         is_own=True,
         is_bonus=True,
     )

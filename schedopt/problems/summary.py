@@ -47,7 +47,7 @@ FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns of every plan; the groupings are between ``reward`` and ``processors``."""
 KINDS: Mapping[str, type] = {
     **dict.fromkeys(("job", "reason", "start_time", "end_time", "was_time", "change"), str),
-    **dict.fromkeys(("reward", "start", "end", "late", "chance", "was", "bill"), float),
+    **dict.fromkeys(("reward", "start", "end", "late", "was", "bill"), float),
     **dict.fromkeys(("night", "processors", "rank"), int),
     "run": bool,
 }

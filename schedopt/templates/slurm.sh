@@ -2,8 +2,7 @@
 # Slurm: submits the tasks of each stage as job arrays, to begin when the plan starts them.
 # ./render.sh gets the job and its stage, from 1; the task's number is $SLURM_ARRAY_TASK_ID, from 1.
 # The larger --nice, the later. The time limit is the planned length and a quarter of it; what has
-# not begun by its deadline leaves the queue. Take out the reservations (`each drop`) if others keep
-# jobs off the processors that go; making one needs an operator's rights.
+# not begun by its deadline leaves the queue.
 # It prints the command that reads Slurm's account of all that it has submitted.
 set -eu
 ids=
@@ -11,12 +10,6 @@ trap 'test -z "$ids" || echo "sacct -XP --jobs=$ids --format=JobID,JobName,State
 clock() { date --date="$1" +%Y-%m-%dT%H:%M:%S; }
 #: each change
 scancel --me --state=PENDING --jobname={{job}}:{{stage}}
-#: end
-#: each drop
-scontrol create reservation Users="$(id -un)" Flags=IGNORE_JOBS \
-  PartitionName={{pool}} \
-  StartTime="$(clock {{start_time}})" EndTime="$(clock {{end_time}})" \
-  CoreCnt={{processors}} >&2
 #: end
 #: each release
 id_{{order}}=$(sbatch --parsable \

@@ -108,8 +108,6 @@ def planned(plan: NightPlan) -> None:
     """Print a plan: its quality, the start of each job, and why jobs are left out."""
     style = STYLES["optimal" if plan.result.proven else plan.result.solution_status]
     say(plan.line, style)
-    if plan.released:
-        say(plan.released)
     if plan.result.violations:
         result(plan.instance, plan.result)
     runs = sorted((row for row in plan.rows if row["run"]), key=lambda row: row["rank"] or 0)

@@ -75,15 +75,6 @@ class NightPlan:
         return [] if self.run is None else [*self.whole.rows]
 
     @property
-    def released(self) -> str:
-        """The number of jobs that are late if a farm manager releases the plan, in words."""
-        if self.run is None or self.whole.carried is None:
-            return ""
-        from schedopt.planning.release import released
-
-        return released(self.instance, self.run)  # type: ignore[arg-type]
-
-    @property
     def sections(self) -> tuple[Section, ...]:
         """The parts of the page in addition to those of the result."""
         return ()

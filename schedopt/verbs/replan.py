@@ -13,9 +13,9 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import load
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.moments import clock
+from schedopt.planning.history import clock
 from schedopt.planning.plan import quality_line
-from schedopt.planning.script_rows import NOTHING_QUEUED, Queue, script_rows
+from schedopt.planning.release import NOTHING_QUEUED, Queue, script_rows
 from schedopt.problems import problem_of
 from schedopt.problems.summary import Change, Plan, PlanRow, Section, changes_table
 from schedopt.solvers.result import Result
@@ -55,7 +55,7 @@ class Replanned(NightPlan):
     @cached_property
     def whole(self) -> Plan:
         """The plan; `InputError` if there is none."""
-        from schedopt.planning.changes import change, spans, time_tolerance
+        from schedopt.planning.replan import change, spans, time_tolerance
 
         plan, night = super().whole, self.replanning.night
         rest, was = self.replanning.rest, self.replanning.was
@@ -164,7 +164,7 @@ def replan(
     """Plan the rest of a night again, with few changes of the plan.
 
     The new plan earns no less than the current plan, continued, and is the same if nothing has
-    changed. Among plans of the same reward it changes the fewest jobs.
+    changed. Of the plans of this reward that are found, it changes the fewest jobs.
 
     Parameters
     ----------

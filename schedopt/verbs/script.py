@@ -32,7 +32,6 @@ BLOCKS = {
     "release": "each submission of tasks that start together, the first first",
     "left out": "each job that does not run",
     "change": "after a replanning, each stage with waiting submissions that the new plan replaces",
-    "drop": "each time in which there are fewer processors",
 }
 """The kinds of blocks, by the words after ``#: each``."""
 MADE: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +42,6 @@ MADE: Mapping[str, tuple[str, ...]] = {
     ),
     "left out": ("id", "account"),
     "change": ("stage", "id", "account"),
-    "drop": ("number", "minutes", "pool"),
 }
 """Fields in addition to the plan's columns, by the kind of block."""
 VERBATIM = ("array", "after")  # fields of several words, which are not quoted
@@ -163,7 +161,7 @@ def _rows(plan: Plan, kind: str) -> list[PlanRow]:
     """Return the rows of a kind of block, in order."""
     if kind == "change" and plan.carried is None:
         return []
-    if kind in ("release", "drop", "change"):
+    if kind in ("release", "change"):
         if plan.carried is None:
             expected = "a plan with the times of its tasks, from `plan`, `solve` or `replan`"
             raise InputError(expected, found="jobs alone", place=f"`#: each {kind}`")

@@ -1,8 +1,8 @@
-"""The best that can still be done in a small night, by trying every start and every processor.
+"""The best that can still be done in a small night, by trying every start.
 
 Written from docs/howto/replan.md and docs/problems/dssp-machine.md alone. It keeps its own account
 of what has happened, from the nights and events that it draws itself, and shares nothing with what
-it judges. All times are whole numbers.
+it judges. All times are whole numbers, and the machine changes by reports alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from random import Random
 from typing import Any
 
 Key = tuple[str, int, int]  # job, stage, task
-WORST = (Fraction(-1), 0)
 
 
 @dataclass
@@ -28,16 +27,13 @@ class World:
     lost: Counter[str] = field(default_factory=Counter)  # processor time of failed attempts, by job
     cancelled: set[str] = field(default_factory=set)
     there: dict[str, list[int]] = field(default_factory=dict)  # processors at each time, by pool
-    on: dict[Key, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    pool: dict[Key, str] = field(default_factory=dict)
     now: int = 0
 
     def __post_init__(self) -> None:
         span = 3 * int(self.night["deadline"]) + 20
         pools = self.night.get("pools") or {"": self.night["processors"]}
         self.there = {name: [count] * span for name, count in pools.items()}
-        for time, count in self.night.get("capacity", ()):
-            self.there[""][time:] = [count] * (span - time)
-        self.changes = {time for time, _ in self.night.get("capacity", ())}
 
     @property
     def jobs(self) -> dict[str, Any]:
@@ -95,18 +91,15 @@ class World:
             if key not in self.runs and task["start"] < now:
                 self.runs[key] = (int(task["start"]), int(task["end"]))
             if key in self.runs:
-                self.on[key] = self._place(task)
+                self.pool[key] = self._pool(task["processor"])
 
-    def _place(self, task: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
-        """Return the pool of a planned task, and its processors, counted in the pool."""
-        first = 0
+    def _pool(self, number: int) -> str:
+        """Return the pool of a processor."""
         for pool, level in self.there.items():
-            count = max(*level, self.night.get("pools", {}).get(pool, 0))
-            if task["processor"] < first + count:
+            number -= max(*level, self.night.get("pools", {}).get(pool, 0))
+            if number < 0:
                 break
-            first += count
-        on = task.get("processors") or [task["processor"]]
-        return pool, tuple(number - first for number in on)
+        return pool
 
     def running(self, name: str | None = None) -> list[Key]:
         every = [key for key, (_, end) in self.runs.items() if end > self.now]
@@ -125,12 +118,8 @@ class World:
 
     # --- what can still be done ---------------------------------------------------------------
 
-    def held(self, pool: str, time: int) -> int:
-        return sum(
-            self.wide(key[0])
-            for key in self.running()
-            if self.on[key][0] == pool and self.runs[key][1] > time
-        )
+    def held(self, pool: str) -> int:
+        return sum(self.wide(key[0]) for key in self.running() if self.pool[key] == pool)
 
     def possible(self, name: str) -> bool:
         job = self.jobs[name]
@@ -171,114 +160,50 @@ class World:
                     return False
         return True
 
-    def best(self, was: dict[str, tuple[int, int]]) -> tuple[Fraction, int] | None:
-        """Return the most that the night can earn, and the fewest changes with it.
-
-        ``was`` has the start and end of each job in the plan before. None where no choice of jobs
-        keeps the rules.
-        """
+    def best(self) -> Fraction | None:
+        """Return the most that the night can earn; None where no choice of jobs keeps the rules."""
         sure = {name for name in self.jobs if self.over(name)}
         free = [n for n in self.jobs if n not in sure and self.possible(n)]
         base = sum((self.paid(name, self.end(name)) for name in sure), Fraction(0))
-        ends = {n: self._span(n) if self.paid(n, self.end(n)) else None for n in sure}
-        fixed = sum(was.get(n) != ends[n] for n in sure)
-        found = []
-        for more in chain.from_iterable(combinations(free, k) for k in range(len(free) + 1)):
-            if not self.allowed(sure | {*more}):
-                continue
-            dropped = sum(n in was for n in self.jobs if n not in sure and n not in more)
-            value = _Search(self, more, was).best()
-            if value is not None:
-                found.append((base + value[0], value[1] - dropped - fixed))
-        if not found:
-            return None
-        reward, changes = max(found)
-        return reward, -changes
-
-    def _span(self, name: str) -> tuple[int, int]:
-        own = [self.runs[key] for key in self.keys(name)]
-        return min(start for start, _ in own), max(end for _, end in own)
+        choices = chain.from_iterable(combinations(free, k) for k in range(len(free) + 1))
+        allowed = (more for more in choices if self.allowed(sure | {*more}))
+        earned = [_Search(self, more).best() for more in allowed]
+        return max((base + one for one in earned if one is not None), default=None)
 
 
 class _Search:
     """Tries every way to run what is left of some jobs."""
 
-    def __init__(self, world: World, chosen: tuple[str, ...], was: dict[str, tuple[int, int]]):
-        self.world, self.was = world, was
+    def __init__(self, world: World, chosen: tuple[str, ...]):
+        self.world = world
         self.left = frozenset(k for n in chosen for k in world.keys(n) if k not in world.runs)
         self.last = {n: world.due(n) + world.delay for n in world.jobs}
         self.horizon = max(self.last[n] for n in chosen) if chosen else 0
         self.seats = [r for r in world.night.get("constraints", ()) if r["kind"] == "seats"]
-        numbers = []
-        for pool, level in world.there.items():
-            most = max(*level[world.now :], world.held(pool, world.now))
-            numbers += [(pool, k) for k in range(most)]
-        self.numbers = numbers
         self.best_from = cache(self._best_from)
 
-    def stays(self, pool: str, k: int, start: int, end: int) -> bool:
-        """Return whether a processor is there all the time: those of lower numbers stay longest."""
-        there, world = self.world.there[pool], self.world
-        return all(max(there[t], world.held(pool, t)) > k for t in range(start, end))
-
-    def best(self) -> tuple[Fraction, int] | None:
+    def best(self) -> Fraction | None:
         world = self.world
-        busy = frozenset(one for pool in world.there for one in self._running(pool))
-        found = self.best_from(world.now, self.left, busy, ())
-        return None if found == WORST else found
+        busy = frozenset((key, world.pool[key], world.runs[key][1]) for key in world.running())
+        return self.best_from(world.now, self.left, busy)
 
-    def _running(self, pool: str) -> Any:
-        """Return the processors of running tasks: their own if these stay until the tasks end.
-
-        Else idle ones that stay, those that leave first; and where there are none, all get new
-        ones: the task that ends last has the lowest numbers.
-        """
-        world, now = self.world, self.world.now
-        jobs = [*world.jobs]
-        order = sorted(
-            (key for key in world.running() if world.on[key][0] == pool),
-            key=lambda key: (-world.runs[key][1], jobs.index(key[0]), key),
-        )
-        free = {k for p, k in self.numbers if p == pool}
-        on = dict[Key, list[int]]()
-        for key in order:
-            own = [*world.on[key][1]]
-            if all(k in free and self.stays(pool, k, now, world.runs[key][1]) for k in own):
-                on[key] = own
-                free -= {*own}
-        for key in order:
-            if key not in on:
-                able = [k for k in free if self.stays(pool, k, now, world.runs[key][1])]
-                on[key] = sorted(able, key=lambda k: (self.leaves(pool, k), k))
-                on[key] = on[key][: world.wide(key[0])]
-                free -= {*on[key]}
-        if any(len(own) < world.wide(key[0]) for key, own in on.items()):
-            numbers = iter(range(len(self.numbers)))
-            on = {key: [next(numbers) for _ in range(world.wide(key[0]))] for key in order}
-        return [(k, tuple((pool, n) for n in own), world.runs[k][1]) for k, own in on.items()]
-
-    def leaves(self, pool: str, k: int) -> int:
-        """Return when a processor is not there any more."""
-        span = range(self.world.now, len(self.world.there[pool]))
-        return next((t for t in span if not self.stays(pool, k, t, t + 1)), span.stop)
-
-    def _best_from(self, t: int, left: Any, busy: Any, started: Any) -> tuple[Fraction, int]:
-        """Return the best reward, and minus the changes, from a time on."""
+    def _best_from(self, t: int, left: Any, busy: Any) -> Fraction | None:
+        """Return the best reward from a time on; None where not all tasks can run."""
         if not left:
-            return Fraction(0), 0
+            return Fraction(0)
         if t >= self.horizon:
-            return WORST
+            return None
         busy = frozenset(one for one in busy if one[2] > t)
-        best = WORST
-        for more, now, begun, value in self._starts(t, sorted(left), left, busy, started):
-            later = self.best_from(t + 1, more, now, begun)
-            if later != WORST:
-                best = max(best, (value[0] + later[0], value[1] + later[1]))
+        best = None
+        for more, now, earned in self._starts(t, sorted(left), left, busy):
+            later = self.best_from(t + 1, more, now)
+            if later is not None and (best is None or earned + later > best):
+                best = earned + later
         return best
 
-    def _starts(self, t: int, able: Any, left: Any, busy: Any, started: Any) -> Any:
-        """Yield each way to start some tasks at a time."""
-        yield left, busy, started, (Fraction(0), 0)
+    def _starts(self, t: int, able: Any, left: Any, busy: Any) -> Any:
+        """Yield each way to start some tasks at a time, and what the jobs earn that end with it."""
+        yield left, busy, Fraction(0)
         for n, key in enumerate(able):
             if not self._ready(t, key, left, busy):
                 continue
@@ -286,33 +211,18 @@ class _Search:
             job = self.world.jobs[key[0]]
             if end > self.last[key[0]] or not self._fits(t, key, busy):
                 continue
-            taken = {place for _, places, _ in busy for place in places}
+            wide = self.world.wide(key[0])
             for pool in job.get("pools") or [*self.world.there]:
-                idle = [
-                    place
-                    for place in self.numbers
-                    if place[0] == pool and place not in taken and self.stays(*place, t, end)
-                ]
-                for places in combinations(idle, self.world.wide(key[0])):
-                    now = busy | {(key, places, end)}
-                    begun, value = self._account(key, t, left - {key}, now, started)
-                    for more in self._starts(t, able[n + 1 :], left - {key}, now, begun):
-                        yield *more[:3], (value[0] + more[3][0], value[1] + more[3][1])
-
-    def _account(self, key: Key, t: int, left: Any, busy: Any, started: Any) -> Any:
-        """Return the starts of jobs that are not all begun, and what a job earns that is."""
-        name, world = key[0], self.world
-        if not any(k[0] == name for k in world.runs) and name not in dict(started):
-            started = tuple(sorted((*started, (name, t))))
-        if any(k[0] == name for k in left):
-            return started, (Fraction(0), 0)
-        end = max(e for k, _, e in busy if k[0] == name)
-        first = dict(started).get(name)
-        if first is None:
-            first = min(s for k, (s, _) in world.runs.items() if k[0] == name)
-        same = self.was.get(name) == (first, end)
-        begun = tuple(one for one in started if one[0] != name)
-        return begun, (world.paid(name, end), 0 if same else -1)
+                used = sum(self.world.wide(k[0]) for k, own, _ in busy if own == pool)
+                if used + wide > self.world.there[pool][t]:
+                    continue
+                now, rest = busy | {(key, pool, end)}, left - {key}
+                earned = Fraction(0)
+                if all(k[0] != key[0] for k in rest):
+                    last = max(e for k, _, e in now if k[0] == key[0])
+                    earned = self.world.paid(key[0], last)
+                for more in self._starts(t, able[n + 1 :], rest, now):
+                    yield *more[:2], earned + more[2]
 
     def _ready(self, t: int, key: Key, left: Any, busy: Any) -> bool:
         name, stage, _ = key
@@ -346,18 +256,12 @@ def drawn_night(draw: Random, tasks: int = 6) -> dict[str, Any]:
     """Draw a night of few tasks, as a file holds it."""
     horizon = draw.choice((4, 4, 5, 5, 6, 8))
     night: dict[str, Any] = {"problem": "dssp", "name": "small", "deadline": horizon}
-    kind = draw.choice(("plain", "plain", "pools", "falls"))
+    kind = draw.choice(("plain", "plain", "pools"))
     if kind == "pools":
         night["pools"] = {"p": draw.randint(1, 2), "q": 1}
     else:
         night["processors"] = draw.randint(1, 3)
-    if kind == "falls":
-        levels = [draw.randint(1, 3), draw.randint(0, 2), draw.randint(0, 3)]
-        times = [0, *sorted(draw.sample(range(1, horizon), 2))]
-        night["capacity"] = [[t, n] for t, n in zip(times, levels, strict=True)]
-    widest = max(night.get("pools", {"": 0}).values()) or max(
-        [n for _, n in night.get("capacity", ())] or [night["processors"]]
-    )
+    widest = max(night.get("pools", {"": night.get("processors", 0)}).values())
     if draw.random() < 0.25:
         night["late"] = [[0, 1], [draw.randint(1, 3), 0.5]]
     night["jobs"] = _drawn_jobs(draw, night, horizon, widest, draw.choice((3, 4, 4, 5, tasks)))
@@ -446,16 +350,14 @@ def drawn_events(draw: Random, world: World) -> list[dict[str, str]]:
 def _machine_event(draw: Random, world: World) -> list[dict[str, str]]:
     pool = draw.choice([*world.there])
     level, now = world.there[pool], world.now
-    busy = world.held(pool, now)
+    busy = world.held(pool)
     if draw.random() < 0.5:
         change = draw.choice((-1, -1, 1))
-        if level[now] + change < busy:
+        count, text = level[now] + change, f"{change:+d}"
+        if count < busy:
             return []
-        level[now:] = [max(0, count + change) for count in level[now:]]
-        text = f"{change:+d}"
     else:
         count = max(busy, draw.randint(0, 3))
-        until = min((t for t in world.changes if t > now), default=len(level))
-        level[now:until] = [count] * (until - now)
         text = str(count)
+    level[now:] = [max(0, count)] * (len(level) - now)
     return [{"processors": text, "pool": pool}]

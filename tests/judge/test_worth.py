@@ -35,7 +35,7 @@ def with_objectives(seed: int) -> Any:
     return file
 
 
-@tried(1000, seed=SEEDS)
+@tried(400, seed=SEEDS)
 def test_schedule_is_best_for_objectives_in_order(seed: int) -> None:
     text = json.dumps(with_objectives(seed)).encode()
     truth = Night(text).best_in_order()
@@ -50,7 +50,7 @@ def test_schedule_is_best_for_objectives_in_order(seed: int) -> None:
 
 
 def small_night(seed: int) -> Any:
-    """Draw a night of up to five jobs in whole hours, perhaps with a cap and with levels."""
+    """Draw a night of up to five jobs in whole hours, perhaps with a cap."""
     draw = Random(seed)  # noqa: S311
     deadline, processors = draw.randint(2, 4), draw.randint(1, 2)
     jobs = [
@@ -72,17 +72,7 @@ def small_night(seed: int) -> Any:
     if draw.random() < 0.6:
         share = draw.choice((0.2, 0.35, 0.5))
         file["constraints"] = [{"kind": "fair-share", "by": "team", "at_most": {"fx": share}}]
-    if draw.random() < 0.3:
-        for job in jobs:
-            level = 2 if job is jobs[0] else draw.randint(0, 2)
-            job["reward"], job["values"] = int(level == 2), {f"priority {level}": 1}
-        file["objectives"] = ["reward", *levels_of(jobs)[-2::-1]]
     return file
-
-
-def levels_of(jobs: Any) -> list[str]:
-    """Return the levels of jobs in ascending order."""
-    return sorted({level for job in jobs for level in job["values"]})
 
 
 def changed(file: Any, name: str, lever: str, c: int) -> Any:
@@ -99,17 +89,8 @@ def changed(file: Any, name: str, lever: str, c: int) -> Any:
     elif lever.startswith("cap"):
         shares = file["constraints"][0]["at_most"]
         shares["fx"] = round(shares["fx"] + c / 100, 2)
-    elif lever == "reward":
-        job["reward"] += c
     else:
-        levels = [*levels_of(file["jobs"]), "priority 9"]
-        (level,) = job["values"]
-        level = levels[levels.index(level) + c]
-        job["values"] = {level: 1}
-        levels = levels_of(file["jobs"])
-        for other in file["jobs"]:
-            other["reward"] = int(levels[-1] in other["values"])
-        file["objectives"] = ["reward", *levels[-2::-1]]
+        job["reward"] += c
     return file
 
 
@@ -118,17 +99,14 @@ def shares_of(file: Any) -> float:
     return share
 
 
-STEPS = {"deadline": 25, "processors": 60, "cap team fx": 80, "reward": 31, "priority": 3}
+STEPS = {"deadline": 25, "processors": 60, "cap team fx": 80, "reward": 31}
 """Steps that are tried of each change; more are never of use in a small night."""
 
 
 def smallest_step(file: Any, name: str, lever: str) -> int | None:
     """Return the least steps after which a best plan runs a job; None where none is enough."""
     for c in range(STEPS[lever] + 1):
-        try:
-            night = Night(json.dumps(changed(file, name, lever, c)).encode())
-        except IndexError:
-            return None
+        night = Night(json.dumps(changed(file, name, lever, c)).encode())
         with_job = night.best_in_order(name)
         if with_job is not None and with_job == night.best_in_order():
             return c
@@ -137,7 +115,7 @@ def smallest_step(file: Any, name: str, lever: str) -> int | None:
     return None
 
 
-@tried(96, seed=SEEDS)
+@tried(48, seed=SEEDS)
 def test_why_finds_the_smallest_change(seed: int) -> None:
     solve = partial(schedopt.solve, threads=1)
     file = small_night(seed)
@@ -162,12 +140,6 @@ def test_why_finds_the_smallest_change(seed: int) -> None:
                 "cap team fx": told["constraints"] and told["constraints"][0]["at_most"]["fx"],
                 "reward": job["reward"],
             }
-            if found.change == "priority":
-                (level,) = job["values"]
-                needed = f"above {levels_of(file['jobs'])[-1].removeprefix('priority ')}"
-                needed = level.removeprefix("priority ") if level[-1] != "9" else needed
-                assert found.needed == needed, (found, step)
-                continue
             assert found.value == pytest.approx(expected[found.change]), (found, step)
 
 
@@ -210,7 +182,7 @@ def expected_values(drawn: dict[str, Any]) -> dict[str, tuple[float, ...]]:
     return values
 
 
-@tried(240, tables())
+@tried(120, tables())
 def test_plan_of_a_table_is_the_best_by_priority(drawn: dict[str, Any]) -> None:
     jobs, values = drawn["jobs"], expected_values(drawn)
     rows = [

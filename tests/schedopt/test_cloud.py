@@ -10,7 +10,7 @@ from builders.effort import tried
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.instances.constraints import Forbid, Require
+from schedopt.instances.constraints import Constraint, Forbid, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import Offer, bill_of, twins_of, with_cloud
@@ -90,16 +90,13 @@ def test_cloud_share_of_farm_is_unchanged() -> None:
     assert result.proven
 
 
-@pytest.mark.parametrize(("must", "forbid", "reward"), [("j0", None, 1), (None, "j1", 1)])
-def test_cloud_twins_count_as_their_jobs_in_rules(
-    must: str | None, forbid: str | None, reward: float
-) -> None:
-    night = night_of([(1, 8), (9, 8)])
-    rules = [Require(name="must", jobs=(must,))] if must else []
-    rules += [Forbid(name="forbid", jobs=(forbid,))] if forbid else []
-    whole, rules, _ = with_cloud(night, rules, Offer.of(PRICE, 0.0, everything=False), ["j0", "j1"])
-    result = schedopt.solve(whole, formulation="schedule", constraints=rules)
-    assert result.objective == reward
+@pytest.mark.parametrize(
+    "rule", [Require(name="must", jobs=("j0",)), Forbid(name="forbid", jobs=("j1",))]
+)
+def test_cloud_twins_count_as_their_jobs_in_rules(rule: Constraint) -> None:
+    offer = Offer.of(PRICE, 0.0, everything=False)
+    whole, rules, _ = with_cloud(night_of([(1, 8), (9, 8)]), [rule], offer, ["j0", "j1"])
+    assert schedopt.solve(whole, formulation="schedule", constraints=rules).objective == 1
 
 
 def test_cloud_keeps_jobs_with_precedence_on_the_farm() -> None:
@@ -113,7 +110,7 @@ def test_cloud_keeps_jobs_with_precedence_on_the_farm() -> None:
     assert len(notes) == 2
 
 
-@pytest.mark.parametrize("text", ["200", "0@1", "x@1", "2@-1", "2@", "@1", "2.5@1"])
+@pytest.mark.parametrize("text", ["200", "0@1", "2@-1", "2.5@1"])
 def test_offer_refuses_what_is_no_offer(text: str) -> None:
     with pytest.raises(InputError, match="PROCESSORS@PRICE"):
         Offer.of(text, None, everything=False)
@@ -136,15 +133,6 @@ def test_plan_with_cloud_prints_the_bill(words: list[object], line: str) -> None
     assert "no plan earns more" in shown
 
 
-def test_plan_with_cloud_shows_each_job_once(tmp_path: Path) -> None:
-    path = tmp_path / "plan.csv"
-    run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", "--budget", 0.5, "-o", path)
-    rows = [line.split(",")[0] for line in path.read_text().splitlines()[1:]]
-    assert sorted(name.partition("@")[0] for name in rows) == sorted(
-        ["opening", "titles", "trailer", "credits"]
-    )
-
-
 def test_explain_of_a_plan_with_cloud_counts_both_places_of_a_job() -> None:
     night = night_of([(4, 2), (3, 2), (2, 2)], deadline=2)
     whole, rules, _ = with_cloud(night, (), Offer.of(PRICE, 0.5, everything=False), ["j0", "j2"])
@@ -164,8 +152,6 @@ def test_explain_of_a_plan_with_cloud_counts_both_places_of_a_job() -> None:
     ("table", "words", "message"),
     [
         ("example:cloud.csv", ["--budget", 5], "--budget: expected --cloud 200@0.05 beside it"),
-        ("example:cloud.csv", ["--all"], "--all: expected --cloud 200@0.05 beside it"),
-        ("example:cloud.csv", ["--cloud", "20"], "--cloud: found '20'; expected PROCESSORS@PRICE"),
         ("example:cloud.csv", ["--cloud", "2@1", "--budget", "x"], "--budget: found 'x'"),
         (
             "example:farm.csv",
@@ -178,8 +164,11 @@ def test_plan_refuses_wrong_cloud(table: str, words: list[object], message: str)
     assert message in run("plan", table, *NIGHT, *words, status=2).stderr
 
 
-def test_whatif_varies_budget_of_plan(tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", "--budget", 0.5, "-o", path)
+def test_plan_with_cloud_shows_each_job_once_and_whatif_varies_its_budget(tmp_path: Path) -> None:
+    path, table = tmp_path / "plan.json", tmp_path / "plan.csv"
+    words = [*NIGHT, "--cloud", "20@0.05", "--budget", 0.5, "-o", path, "-o", table]
+    run("plan", "example:cloud.csv", *words)
+    shown = [line.partition("@")[0].partition(",")[0] for line in table.read_text().splitlines()]
+    assert sorted(shown[1:]) == ["credits", "opening", "titles", "trailer"]  # each job once
     rows = schedopt.whatif(path, ["budget=0,0.5,2"])
     assert [row.objective for row in rows] == [150, 210, 260]

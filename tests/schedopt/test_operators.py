@@ -4,20 +4,16 @@ import random
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from hypothesis import given, settings
 
 import schedopt
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, selected_nights
 from schedopt.solvers.result import Result
-from tests.builders.dssp import best
-from tests.builders.effort import examples
 
 
 def crowded() -> Instance:
@@ -39,32 +35,6 @@ def test_solve_cautions_first_about_a_job_that_ends_late(tmp_path: Path) -> None
     assert table["late"].to_list() == [0, 0, 2]
     paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
     assert schedopt.plan_table(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
-
-
-@given(st.data())
-@settings(max_examples=examples(60))
-def test_fair_share_bounds_a_group_that_has_only_a_past(data: st.DataObject) -> None:
-    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=5))
-    jobs = tuple(
-        Job(name=f"j{i}", reward=reward, demand=size, critical_path=1, groups={"team": "light"})
-        for i, (reward, size) in enumerate(pairs)
-    )
-    rule = FairShare(
-        by="team",
-        at_most={"fx": data.draw(st.sampled_from([0, 0.25, 0.5]))},
-        at_least={"light": data.draw(st.sampled_from([0, 0.25]))},
-        of=data.draw(st.sampled_from(["capacity", "selected"])),
-        past={"fx": data.draw(st.integers(0, 8)), "light": data.draw(st.integers(0, 8))},
-        past_total=8,
-    )
-    nights = data.draw(st.integers(1, 2))
-    night = Instance(
-        name="n", processors=2, deadline=5, jobs=jobs, nights=nights, constraints=(rule,)
-    )
-    result = schedopt.solve(night)
-    assert not result.violations
-    if nights == 1:
-        assert result.objective == best(night)
 
 
 def test_carried_rules_apply_to_a_night_without_the_group(tmp_path: Path) -> None:
@@ -104,9 +74,8 @@ def nights_of(count: int, seed: int) -> list[Instance]:
 
 
 @pytest.mark.parametrize("memory", [{"half_life": 2.5}, {"window": 3}, {"window": 1}])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any], seed: int) -> None:
-    nights = nights_of(5, seed)
+def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any]) -> None:
+    nights = nights_of(5, 1)
     results: list[Result] = []
     for night in nights:
         rules = [rule()]
@@ -142,16 +111,13 @@ def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any], seed
     ("words", "says"),
     [
         (["plan.csv"], "a plan document"),
-        (["r1.json", "--half-life", "seven"], "--half-life: found 'seven'"),
         (["r1.json", "--window", "1.5"], "--window: found '1.5'"),
-        (["r1.json", "--window", "7", "--constraints", "cap.json"], "--output FILE or --json"),
     ],
 )
 def test_carry_refuses_its_inputs_before_a_missing_output(
     words: list[str], says: str, tmp_path: Path
 ) -> None:
     files.dump(nights_of(1, 1)[0], tmp_path / "n1.json")
-    (tmp_path / "cap.json").write_bytes(files.encode([rule()]))
     (tmp_path / "plan.csv").write_text("job,run\n")
     run("solve", tmp_path / "n1.json", "-o", tmp_path / "r1.json")
     given = [tmp_path / word if "." in word and word != "1.5" else word for word in words]

@@ -5,7 +5,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked
@@ -13,12 +12,11 @@ from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Seats
-from schedopt.instances.dssp import Instance, Job, ScheduledNights, one_night
+from schedopt.instances.dssp import Instance, Job, one_night
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.planning.reasons import reasons
-from schedopt.validation.documents import check
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan_table import carried_out, plan_table, write
+from schedopt.verbs.plan_table import plan_table, write
 from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 
@@ -114,88 +112,34 @@ def test_plan_table_is_plotted(farm: Instance) -> None:
     assert "a plan in which a job runs" in str(refusal(plot, plan_table(night, solve(night))))
 
 
-def season(seed: int, nights: int = 3) -> Instance:
+def season(seed: int) -> Instance:
+    """Draw three nights with a cap over two nights, and seats."""
     draw = random.Random(seed)  # noqa: S311
-    jobs: list[dict[str, Any]] = []
-    for j in range(14):
-        first = draw.randint(1, nights)
-        release = draw.choice((0, 0, 2))
-        stages = [
-            [draw.randint(1, 4) for _ in range(draw.randint(1, 3))]
-            for _ in range(draw.randint(1, 2))
-        ]
-        jobs.append(
-            {
-                "name": f"j{j}",
-                "reward": draw.randint(1, 20),
-                "stages": stages,
-                "groups": {"team": draw.choice(("fx", "light")), "night": "grouping"},
-                "release": release,
-                "deadline": draw.choice((6, 8, 10)),
-                "first_night": first,
-                "last_night": draw.randint(first, nights),
-            }
+    teams = {"fx": 0.3}
+    jobs = tuple(
+        Job(
+            name=f"j{j}",
+            reward=draw.randint(1, 20),
+            stages=tuple(
+                tuple(draw.randint(1, 4) for _ in range(draw.randint(1, 3))) for _ in range(2)
+            ),
+            groups={"team": draw.choice(("fx", "light")), "night": "grouping"},
+            deadline=draw.choice((6, 8, 10)),
+            first_night=draw.randint(1, 3),
         )
-    rules = [
-        {"kind": "fair-share", "name": "cap", "by": "team", "at_most": {"fx": 0.3}, "window": 2},
-        {"kind": "seats", "name": "pool", "capacity": 2, "use": {"j0": 1, "j1": 2, "j2": 2}},
-    ]
-    document = {
-        "problem": "dssp",
-        "name": f"s{seed}",
-        "processors": 3,
-        "deadline": 10,
-        "nights": nights,
-    }
-    return files.parse(files.encode({**document, "jobs": jobs, "constraints": rules}))
+        for j in range(14)
+    )
+    cap = FairShare(name="cap", by="team", at_most=teams, window=2)
+    pool = Seats(name="pool", capacity=2, use={"j0": 1, "j1": 2, "j2": 2})
+    rules = (cap, pool)
+    return Instance(name="s", processors=3, deadline=10, nights=3, jobs=jobs, constraints=rules)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_plan_table_of_a_season_equals_its_schedules(seed: int) -> None:
-    instance = season(seed)
-    result = solve(instance)
-    run = carried_out(instance, result)
-    assert run is not None and run.checked and not run.violations
-    assert isinstance(run.solution, ScheduledNights)
-    table = plan_table(instance, result, run)
-    titles = ["job", "run", "reason", "reward", "team", "grouping night", "night"]
-    assert table.columns == [*titles, "processors", "start", "end", "late", "rank"]
-    earned = 0.0
-    for row in table.to_dicts():
-        job = instance.jobs[instance.index[row["job"]]]
-        tasks = [
-            (n, task)
-            for n, schedule in enumerate(run.solution.schedules, start=1)
-            for task in schedule.tasks
-            if task.job == job.name
-        ]
-        assert row["run"] == (row["reason"] == "")
-        assert bool(tasks) == (row["reason"] in ("", "late"))
-        if not tasks:
-            assert [row[key] for key in ("night", "processors", "start", "end", "late")] == [
-                None
-            ] * 5
-            continue
-        assert {n for n, _ in tasks} == {row["night"]}
-        assert job.first_night <= row["night"] <= (job.last_night or 3)
-        assert row["job"] in result.solution.nights[row["night"] - 1].selected
-        assert row["start"] == min(task.start for _, task in tasks) >= job.release
-        assert row["end"] == max(task.end for _, task in tasks)
-        assert row["late"] == max(0.0, row["end"] - (job.deadline or 10))
-        earned += job.reward * (row["late"] == 0)
-    assert run.objective == pytest.approx(earned)
-    assert run.objective <= result.objective + 1e-9
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_reasons_of_jobs_left_out_of_a_season_hold(seed: int) -> None:
     instance = season(seed)
     result = solve(instance)
     found = reasons(instance, result)
-    few = reasons(instance, result, 3)
-    assert all(found[name] == reason for name, reason in few.items())
-    rewards = {name: instance.jobs[instance.index[name]].reward for name in found}
-    assert sorted(map(rewards.get, few)) == sorted(rewards.values())[-len(few) :]
     run = set(result.solution.selected)
     assert list(found) == [job.name for job in instance.jobs if job.name not in run]
     one = one_night(instance, instance.index, ())
@@ -213,46 +157,15 @@ def test_reasons_of_jobs_left_out_of_a_season_hold(seed: int) -> None:
             assert total <= facts.capacity
 
 
-def _first_tasks(schedules: list[Any]) -> list[Any]:
-    return next(one["tasks"] for one in schedules if one["tasks"])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "says"),
-    [
-        (lambda made: made["schedules"].append(made["schedules"].pop(0)), "other jobs than"),
-        (lambda made: made["schedules"].pop(), "schedules: 2 of 3 nights"),
-        (lambda made: _first_tasks(made["schedules"]).pop(), "tasks that are missing"),
-        (lambda made: _first_tasks(made["schedules"])[0].update(start=9.5), "of another length"),
-        (lambda made: _first_tasks(made["schedules"])[0].update(processor=7), "not among 3"),
-    ],
-)
-def test_check_finds_faults_in_schedules_of_a_season(spoil: Any, says: str) -> None:
-    instance = season(1)
-    run = carried_out(instance, solve(instance))
-    document = msgspec.to_builtins(run.document())
-    dearer = msgspec.structs.replace(run.document(), objective=run.objective + 1)
-    assert any("objective" in what for what in check(instance, dearer).violations)
-    document["solution"]["schedules"] = [*document["solution"]["schedules"]]
-    for schedule in document["solution"]["schedules"]:
-        schedule["tasks"] = [*schedule["tasks"]]
-    spoil(document["solution"])
-    claim = msgspec.convert(document, type(run.document()))
-    assert any(says in what for what in check(instance, claim).violations)
-
-
-def test_solve_season_writes_a_page(tmp_path: Path) -> None:
+def test_plan_of_a_season_has_the_night_of_each_job(tmp_path: Path) -> None:
     path, page = tmp_path / "season.json", tmp_path / "season.html"
-    files.dump(season(2), path)
+    instance = season(2)
+    files.dump(instance, path)
     invoked("solve", path, "--report", page, "--explain")
-    (axes,) = plot(plan_table(season(2), solve(season(2)))).axes
-    assert axes.get_yticklabels()[0].get_text().startswith("night 1: ")
-    text = page.read_text()
-    for section in (
-        "When jobs run",
-        "Who gets what",
-        "Jobs that are left out, and why",
-        "All jobs",
-        "Why jobs are left out, and what rules cost",
-    ):
-        assert f"<h2>{section}</h2>" in text
+    table = plan_table(instance, solve(instance))
+    titles = ["job", "run", "reason", "reward", "team", "grouping night", "night"]
+    assert table.columns == [*titles, "processors", "start", "end", "late", "rank"]
+    nights = solve(instance).solution.nights
+    selected = {name: n for n, night in enumerate(nights, 1) for name in night.selected}
+    assert dict(table.filter("run").select("job", "night").iter_rows()) == selected
+    assert "<h2>Why jobs are left out, and what rules cost</h2>" in page.read_text()

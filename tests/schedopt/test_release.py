@@ -1,7 +1,5 @@
 """Releases: a schedule as submissions that hold whatever tasks end early."""
 
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -17,11 +15,8 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
 from schedopt.planning.release import (
     TaskKey,
-    late_by_priority,
     planned_spans,
-    released,
     releases,
-    same,
 )
 from schedopt.policies.dssp.dispatch import schedule_of
 from schedopt.policies.dssp.dispatch import simulate as dispatch
@@ -76,7 +71,7 @@ def planned_ends(plan: Scheduled) -> dict[tuple[str, int], float]:
     return ends
 
 
-@tried(2000, seed=st.integers(0, 2**31))
+@tried(800, seed=st.integers(0, 2**31))
 def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night, plan = a_night(draw)
@@ -98,18 +93,6 @@ def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(seed: int) -
         assert max(ran[key][1] for key in keys) <= end + TOLERANCE
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_releases_at_planned_lengths_run_as_many_tasks_at_each_time(seed: int) -> None:
-    night, plan = a_night(Random(seed))  # noqa: S311
-    given = releases(night, plan.tasks)
-    ran = [(*key[:2], *span) for key, span in carry_out(night, given).items()]
-    planned = [(task.job, task.stage, task.start, task.end) for task in plan.tasks]
-    times = sorted({time for task in planned for time in task[2:]})
-    for at in (0.5 * (one + two) for one, two in pairwise(times) if not same(one, two)):
-        running = [Counter(t[:2] for t in tasks if t[2] <= at < t[3]) for tasks in (ran, planned)]
-        assert running[0] == running[1]
-
-
 def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
     jobs = (Job(name="a", reward=1, stages=((1.0,) * 10, (2.0,))),)
     night = Instance(name="n", processors=4, deadline=9, jobs=jobs)
@@ -117,24 +100,6 @@ def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
     first, second = releases(night, plan.tasks)
     assert (first.tasks, first.at_once, first.begin, first.end) == (tuple(range(10)), 4, 0, 3)
     assert (second.tasks, second.after) == ((0,), (1,))
-
-
-def test_job_is_late_if_submitted_by_priority_alone() -> None:
-    """The anomaly that start times prevent: a long job starts before its turn."""
-    jobs = (
-        Job(name="first", reward=9, stages=((2.0,),)),
-        Job(name="wide", reward=9, stages=((4.0,),), processors=2, deadline=7, release=2),
-        Job(name="second", reward=9, stages=((3.0,),)),
-        Job(name="long", reward=9, stages=((6.0,),), deadline=13),
-    )
-    night = Instance(name="n", processors=2, deadline=13, jobs=jobs)
-    plan = schedopt.solve(schedopt.dssp.Schedule(night))
-    assert len(plan.solution.selected) == 4
-    assert late_by_priority(night, plan.solution) == ["wide"]
-    assert released(night, plan) == (
-        "late if submitted by priority alone: 1 of 4 jobs; "
-        "with planned start times: 0 (4 submissions)"
-    )
 
 
 def test_forty_jobs_of_2400_frames_need_few_submissions() -> None:

@@ -16,9 +16,8 @@ from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, NightState, as_events
-from schedopt.planning.observed import Observed, observe
-from schedopt.problems.summary import changes_table
+from schedopt.planning.history import Event, NightState, Observed, as_events
+from schedopt.planning.observed import observe
 from schedopt.verbs.check import judged
 
 TITLES = ("job", "status", "start", "processors", "end", "pool")
@@ -54,12 +53,6 @@ def chain(instance: Instance, *steps: tuple[float, pl.DataFrame | None]) -> Any:
 # --- what an attack found ---------------------------------------------------------------------
 
 TWO = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)))
-
-
-def test_replan_keeps_the_plan_if_no_better_one_is_known() -> None:
-    stages: Any = ({"tasks": 5, "time": 7},), ((1,),), ((2,) * 4,), ((3,) * 6,)
-    jobs = zip(("j0", "j1", "j2", "j3"), (20, 4, 9, 8), stages, strict=True)
-    assert chain(night(3, 12, *jobs), (0, None)).result.objective == 21
 
 
 CHAINS: dict[str, tuple[Instance, list[tuple[float, str]], Times, float]] = {
@@ -102,26 +95,9 @@ def test_replan_moves_a_running_task_if_its_processor_is_lost() -> None:
         judged(None, document)
 
 
-@pytest.mark.parametrize(("processors", "running"), [("", 1), ("4", 2)])
-def test_wide_job_that_runs_early_starts_as_many_tasks_as_its_processors_allow(
-    processors: str, running: int
-) -> None:
-    jobs = (Job(name="w", reward=1, stages=((4, 4),), processors=2, release=2),)
-    instance = Instance(name="n", processors=4, deadline=12, jobs=jobs)
-    plan = chain(instance, (1, state(f"w,running,,{processors}")))
-    history = plan.result.document().history
-    started = {event["task"] for event in history if event["kind"] == "started"}
-    assert len(started) == running
-
-
-@pytest.mark.parametrize("pools", [False, True])
-def test_machine_without_any_processor_is_refused_by_its_report(pools: bool) -> None:
-    jobs = (Job(name="a", reward=1, stages=((2,),)),)
-    size: Any = {"pools": {"p": 1}} if pools else {"processors": 1}
-    plan: Any = schedopt.plan(Instance(name="n", deadline=4, jobs=jobs, **size))
-    lost = state(",,,0,,p" if pools else ",,,0")
+def test_machine_without_any_processor_is_refused_by_its_report() -> None:
     with pytest.raises(InputError, match="state: found none; expected a processor before"):
-        schedopt.replan(plan, at=0, state=lost)
+        schedopt.replan(schedopt.plan(TWO), at=0, state=state(",,,0"))
 
 
 # --- what is reported -------------------------------------------------------------------------
@@ -141,7 +117,7 @@ def evening(**more: Any) -> Instance:
     return Instance(name="night", jobs=jobs, start="2026-10-24T20:00[Europe/Berlin]", **given)
 
 
-@pytest.mark.parametrize("at", [0, 2, "02:30", "2026-10-25T04:00+01:00"])
+@pytest.mark.parametrize("at", [2, "02:30"])
 def test_replan_changes_nothing_without_news(at: float | str) -> None:
     before = schedopt.plan(evening())
     plan = schedopt.replan(before, at=at)
@@ -156,16 +132,6 @@ def test_times_within_a_minute_are_the_same_by_the_clock() -> None:
     instance = Instance(name="n", start="2026-11-28T20:00+01:00", **given)
     for end, kind in (("60.5", "kept"), ("62", "later")):
         assert kinds(chain(instance, (30, state(f"a,running,,,{end}")))) == {"a": kind}
-
-
-def test_table_of_changes_shows_times_of_day_and_nothing_for_a_job_that_does_not_run() -> None:
-    times: dict[str, Any] = {"start": "2026-11-28T20:00+01:00", "unit": "h"}
-    instance = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)), **times)
-    rows = changes_table(chain(instance, (2, state("a,cancelled"))).changes).texts()
-    assert [row[1:4] for row in sorted(rows)] == [
-        ("dropped", "20:00 to 01:00", ""),
-        ("added", "", "22:00 to 03:00"),
-    ]
 
 
 def test_replan_gives_a_reason_for_jobs_that_no_longer_run() -> None:
@@ -226,11 +192,8 @@ def test_replan_names_and_drops_a_rule_that_cannot_be_kept() -> None:
     ("rows", "says", "place"),
     [
         (("z,failed",), "a job of the night", "row 1, column 'job'"),
-        (("a,broken",), "a status", "row 1, column 'status'"),
         (("a,failed", "a,done"), "one row for each job", "row 2, column 'job'"),
         (("a,running,9",), "a start up to", "row 1"),
-        (("a,running,,,2",), "the time of the state", "row 1"),
-        (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),
         (("a,running,noon",), "a finite number", "row 1, column 'start'"),
         ((",failed",), "a job", "row 1, column 'job'"),
         (("d,running",), "at most 2 processors in use; report what failed", "state"),
@@ -273,10 +236,8 @@ def test_replan_adds_jobs_during_the_night(tmp_path: Path) -> None:
         schedopt.replan(plan, at=2, add=more)
 
 
-@pytest.mark.parametrize("title", ["Pool", "pool", ""])
-def test_jobs_are_added_to_groups_in_any_case_and_without_a_column_of_seats(
-    title: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("title", ["Pool", ""])
+def test_jobs_are_added_to_groups_and_without_a_column_of_seats(title: str, tmp_path: Path) -> None:
     """A cap of 40% counts the added job; a table without the grouping is noted."""
     night = tmp_path / "night.csv"
     night.write_text("name,reward,tasks,Pool,seats:a\nx,5,1x4h,fx,1\ny,1,1x1h,fx,1\n")
@@ -289,19 +250,17 @@ def test_jobs_are_added_to_groups_in_any_case_and_without_a_column_of_seats(
     assert any("added jobs have no column 'Pool'" in note for note in new.notes) is not bool(title)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_replan_handles_times_that_are_not_decimal_fractions(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
+def test_replan_handles_times_that_are_not_decimal_fractions() -> None:
+    draw = Random(0)  # noqa: S311
     jobs = tuple(
         Job(
             name=f"j{n}",
             reward=float(draw.randint(1, 9)),
             stages=tuple(tuple(draw.randint(1, 90) / 60 for _ in range(3)) for _ in range(2)),
         )
-        for n in range(5)
+        for n in range(4)
     )
-    late = ((0, 1), (1, 0.5)) if seed % 2 else ()
-    instance = Instance(name="n", processors=3, deadline=4, unit="h", jobs=jobs, late=late)
+    instance = Instance(name="n", processors=3, deadline=4, unit="h", jobs=jobs)
     plan: Any = schedopt.plan(instance, threads=1, time_limit=5)
     running = [row["job"] for row in plan.rows if row["run"] and row["start"] < 1.1 < row["end"]]
     for at, told in ((1.1, f"{running[0]},failed"), (1.3, f"{running[-1]},running,,,2.7")):
@@ -361,9 +320,6 @@ def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> N
     events, notes = reported(late, now=1.5)
     assert "assumed to be now" in notes[0]
     assert [e.at for e in events if e.stage == 1] == [1.5]
-    events, notes = reported(late._replace(start=1.25), now=1.5)
-    assert not notes
-    assert [e.at for e in events if e.stage == 1] == [1.25]
 
 
 @pytest.mark.parametrize(
@@ -371,8 +327,6 @@ def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> N
     [
         ([{"kind": "waiting", "at": 1, "job": "z"}], "a job of the night"),
         ([{"kind": "paused", "at": 1}], "paused"),
-        ([{"kind": "replanned", "at": 1, "by": "me"}], "by"),
-        ([{"kind": "processors", "at": 1, "pool": "gpu", "count": 2}], "pools"),
     ],
 )
 def test_history_that_contradicts_the_night_is_refused(
@@ -395,9 +349,7 @@ def two_of_fx() -> Instance:
     return Instance(name="cr", processors=1, deadline=10, jobs=jobs, constraints=(cap,))
 
 
-@pytest.mark.parametrize(
-    ("at", "told", "used"), [(6, None, 8), (3, "a,failed", 7), (3, "b,cancelled", 4)]
-)
+@pytest.mark.parametrize(("at", "told", "used"), [(6, None, 8), (3, "a,failed", 7)])
 def test_carry_counts_what_the_whole_night_used(
     at: float, told: str | None, used: float, tmp_path: Path
 ) -> None:
@@ -490,9 +442,6 @@ def test_replan_refuses_a_file_that_is_not_a_plan(tmp_path: Path) -> None:
     (tmp_path / "elsewhere.json.gz").unlink()
     assert "a plan with its night" in refused("replan", file, "--at", "1")
     assert "a plan document" in refused("check", file)
-    table = tmp_path / "plan.csv"
-    table.write_text("job,run,reason,reward\n")
-    assert "a plan document" in refused("replan", table, "--at", "1")
     plan = tmp_path / "plan.json"
     schedopt.plan(evening()).write(plan)
     assert "to before 2026-10-25T05:00" in refused("replan", plan, "--at", "11")

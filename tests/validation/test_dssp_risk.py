@@ -18,12 +18,10 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import JUDGING, Measure, factors
 from schedopt.instances.errors import InputError
-from schedopt.problems import problem
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan_table import carried_out, plan_table
 
 NIGHT = Instance(
     name="guessed",
@@ -148,20 +146,3 @@ def test_solve_refuses_unsupported_risk(asked: dict[str, Any], says: str) -> Non
     with pytest.raises(InputError) as refused:
         schedopt.solve(**{"what": NIGHT} | asked)
     assert says in str(refused.value)
-
-
-def test_plan_under_risk_has_chances() -> None:
-    result = schedopt.solve(NIGHT, risk="mean")
-    run = carried_out(NIGHT, result)
-    assert run.checked and not run.violations
-    columns = problem("dssp").plan(NIGHT, result, run).columns()
-    told = dict(zip(columns["job"], columns["chance"], strict=True))
-    assert {name for name, chance in told.items() if chance is not None} == set(
-        result.solution.selected
-    )
-    assert 0 < told["long"] < 1
-    plain = msgspec.structs.replace(
-        NIGHT, jobs=tuple(msgspec.structs.replace(job, spread=None) for job in NIGHT.jobs)
-    )
-    certain = schedopt.solve(plain)
-    assert "chance" not in plan_table(plain, certain, carried_out(plain, certain)).columns

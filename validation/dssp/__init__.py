@@ -7,7 +7,6 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
-    ScheduledNights,
     Selected,
     SelectedNights,
     SideConstraint,
@@ -21,7 +20,7 @@ CONSTRAINTS = tuple[SideConstraint, ...]
 ANSWERS = {
     "selection": (Selected,),
     "schedule": (Scheduled,),
-    "season": (SelectedNights, ScheduledNights),
+    "season": (SelectedNights,),
 }
 """The solution records of each formulation."""
 
@@ -40,7 +39,7 @@ def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
     """Return the record type of a solution."""
     if "nights" in solution:
-        return ScheduledNights if "schedules" in solution else SelectedNights
+        return SelectedNights
     return Scheduled if "tasks" in solution else Selected
 
 

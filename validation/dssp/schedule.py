@@ -41,10 +41,10 @@ def check(
     report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
 
 
-def violations_of(night: Instance, schedule: Scheduled) -> list[str]:
+def violations_of(night: Instance, schedule: Scheduled, facts: Facts | None = None) -> list[str]:
     """Return the violations of a schedule, without checking its objective."""
     report = Report()
-    ends, slack = check_tasks(Facts(night, 1.0), schedule, night.constraints, report)
+    ends, slack = check_tasks(facts or Facts(night, 1.0), schedule, night.constraints, report)
     _check_paid(night, ends, slack, report)
     return report.violations
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from schedopt.formats import count_of
-from schedopt.instances.dssp import Instance, ScheduledNights
+from schedopt.instances.dssp import Instance
 from schedopt.instances.times import SECONDS
 from schedopt.planning import plan_rows
 from schedopt.problems.dssp import to_figure, to_tables
@@ -35,8 +34,6 @@ PLAN = REASONS | {
     "start of the night is known, else in the file's unit of time from the start of the night.",
     "late": "The time from its deadline to its end; 0 if it is on time.",
     "rank": "The order in which to release jobs; the first is 1.",
-    "chance": "The share of simulated nights, with run times drawn from their spread, in which the "
-    "job is on time.",
 }
 
 
@@ -70,23 +67,12 @@ def sections(
 def _times_section(
     instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run
 ) -> Section:
-    """Return the section of times: every task of a night, or the late jobs of several nights."""
-    late = {
-        name
-        for schedule in plan_rows.schedules_of(run)
-        for name, by in plan_rows.lateness(instance, schedule).items()
-        if by
-    }
+    """Return the section of times: every task of a night."""
+    schedule = run.solution
+    assert schedule is not None  # noqa: S101
+    late = [name for name, by in plan_rows.lateness(instance, schedule).items() if by]
     named = f" Late: {', '.join(sorted(late))}." if late else ""
-    if isinstance(run.solution, ScheduledNights):
-        words = f"Each night is {run.message}; {count_of(len(late), 'job')} late.{named}"
-        return Section("When jobs run", words)
-    words = (
-        " ".join(
-            f"{plan_rows.in_time(instance, schedule)}." for schedule in plan_rows.schedules_of(run)
-        )
-        + named
-    )
+    words = f"{plan_rows.in_time(instance, schedule)}.{named}"
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         words = (

@@ -92,13 +92,11 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
 
 def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run) -> str:
     """Return how many selected jobs would be late, in words; empty if none."""
-    lost = sum(
-        len(plan_rows.unpaid_jobs(instance, schedule)) for schedule in plan_rows.schedules_of(run)
-    )
+    lost = [] if run.solution is None else plan_rows.unpaid_jobs(instance, run.solution)
     if run is result or not lost:
         return ""
-    hope = "" if plan_rows.has_several_nights(result) else plan_rows.HOPE
-    return f"{count_of(lost, 'selected job')} would end late and earn nothing{hope}"
+    late = count_of(len(lost), "selected job")
+    return f"{late} would end late and earn nothing{plan_rows.HOPE}"
 
 
 def dropped(
