@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.instances.files import dump, write_bytes
 from schedopt.instances.tables import as_csv
 from schedopt.planning.carried_out import COLUMNS, CarriedOut, carried_out
-from schedopt.planning.sacct import read_sacct
+from schedopt.planning.state import read_sacct
 from schedopt.verbs.replan import plan_in_hand
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from builders.dssp import carry_out
 import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.planning.release import planned_spans, releases
-from schedopt.planning.sacct import is_sacct, read_sacct
+from schedopt.planning.state import is_sacct, read_sacct
 from schedopt.verbs.plan import NightPlan
 
 HEAD = "JobID|JobName|State|Start|End"
