@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load, write_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.instances.tables import (
-    as_csv,
-)
+from schedopt.instances.tables import as_csv
 from schedopt.problems import problem_of
 from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
@@ -68,24 +65,19 @@ def plan_of(instance: AnyInstance, result: Result, run: Result | None = None) ->
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
-def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
+def write(plan: Plan, path: str | Path) -> None:
     """Write a plan as CSV or Parquet, atomically; cells of a CSV cannot act as formulas."""
     path, buffer = Path(path), BytesIO()
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     if ending == ".parquet":
-        (table.frame() if isinstance(table, Plan) else table).write_parquet(buffer)
+        plan.frame().write_parquet(buffer)
     else:
-        named: Any = table.columns if isinstance(table, Plan) else table.to_dict
-        buffer.write(_as_csv_bytes(named()))
+        columns = plan.columns()
+        texts = (
+            [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
+            for cells in columns.values()
+        )
+        buffer.write(as_csv(columns, zip(*texts, strict=True)).encode())
     write_bytes(path, buffer.getvalue())
-
-
-def _as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
-    """Return columns as CSV; truth values are lower case."""
-    texts = (
-        [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
-        for cells in columns.values()
-    )
-    return as_csv(columns, zip(*texts, strict=True)).encode()

@@ -16,7 +16,7 @@ from schedopt.instances.dssp import Instance, Job, one_night
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.planning.reasons import reasons
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan_table import plan_table, write
+from schedopt.verbs.plan_table import plan_of, plan_table, write
 from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 
@@ -72,8 +72,8 @@ def test_plan_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
     )
     cap = FairShare(name="=cap", by="@x", at_most={"=1+1": 0.0})
     night = Instance(name="evil", processors=1, deadline=5, jobs=jobs, constraints=(cap,))
-    table = plan_table(night, solve(night))
-    write(table, tmp_path / "plan.csv")
+    plan = plan_of(night, solve(night))
+    write(plan, tmp_path / "plan.csv")
     with (tmp_path / "plan.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert len(rows) == len(jobs) + 1
@@ -90,9 +90,8 @@ def test_plan_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
         "grouping start",
         r"\u202ex",
     ]
-    write(table, tmp_path / "plan.parquet")
-    assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
-    assert "ending in .csv, .parquet" in str(refusal(write, table, tmp_path / "plan.xls"))
+    write(plan, tmp_path / "plan.parquet")
+    assert pl.read_parquet(tmp_path / "plan.parquet").equals(plan.frame())
 
 
 def test_plan_table_is_plotted(farm: Instance) -> None:
@@ -162,10 +161,11 @@ def test_plan_of_a_season_has_the_night_of_each_job(tmp_path: Path) -> None:
     instance = season(2)
     files.dump(instance, path)
     invoked("solve", path, "--report", page, "--explain")
-    table = plan_table(instance, solve(instance))
+    result = solve(instance)
+    table = plan_table(instance, result)
     titles = ["job", "run", "reason", "reward", "team", "grouping night", "night"]
     assert table.columns == [*titles, "processors", "start", "end", "late", "rank"]
-    nights = solve(instance).solution.nights
+    nights = result.solution.nights
     selected = {name: n for n, night in enumerate(nights, 1) for name in night.selected}
     assert dict(table.filter("run").select("job", "night").iter_rows()) == selected
     assert "<h2>Why jobs are left out, and what rules cost</h2>" in page.read_text()

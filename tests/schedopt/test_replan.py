@@ -56,7 +56,6 @@ TWO = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)))
 
 
 CHAINS: dict[str, tuple[Instance, list[tuple[float, str]], Times, float]] = {
-    "a failed job does all its work again": (TWO, [(1, ""), (2, "a,failed")], {"a": (2, 7)}, 5),
     "lost processors ran the tasks that started last": (
         night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))),
         *([(7, ",,,-1")], {"a": (0, 9), "b": (0, 17)}, 9),
@@ -117,15 +116,6 @@ def evening(**more: Any) -> Instance:
     return Instance(name="night", jobs=jobs, start="2026-10-24T20:00[Europe/Berlin]", **given)
 
 
-@pytest.mark.parametrize("at", [2, "02:30"])
-def test_replan_changes_nothing_without_news(at: float | str) -> None:
-    before = schedopt.plan(evening())
-    plan = schedopt.replan(before, at=at)
-    assert {*kinds(plan).values()} == {"kept"}
-    assert plan.result.objective == before.result.objective
-    assert plan.result.solution.tasks == before.result.solution.tasks
-
-
 def test_times_within_a_minute_are_the_same_by_the_clock() -> None:
     jobs = (Job(name="a", reward=5.0, stages=((60.0,),)),)
     given: dict[str, Any] = {"processors": 1, "deadline": 600, "unit": "m", "jobs": jobs}
@@ -167,14 +157,6 @@ def test_stay_gives_up_no_more_than_its_part_of_the_reward() -> None:
     near = schedopt.replan(held, at=0.5, instance=instance, state=rows, stay=0.01)
     assert {*times(near)} == {"a", "b"}
     assert near.result.objective == 20
-
-
-def test_use_of_failed_and_dropped_jobs_counts_for_shares() -> None:
-    cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
-    plan = chain(evening(constraints=(cap,)), (5, state("b,failed", "d,failed")), (5.5, None))
-    (rule,) = (r for r in plan.replanning.rest.instance.constraints if r.name == "cap")
-    used = plan.replanning.rest.used("team")["fx"]
-    assert rule.past["fx"] == used > 0
 
 
 def test_replan_names_and_drops_a_rule_that_cannot_be_kept() -> None:
@@ -313,13 +295,6 @@ def test_task_that_should_have_ended_is_taken_to_end_now() -> None:
     events, notes = reported(Observed("b", 0, 0, status="running"))
     assert notes == ["b was expected to end at 1; it is assumed to end now"]
     assert [e.until for e in events if (e.job, e.task) == ("b", 0)] == [2.0]
-
-
-def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> None:
-    late = Observed("b", 1, 0, status="running", place="line 7")
-    events, notes = reported(late, now=1.5)
-    assert "assumed to be now" in notes[0]
-    assert [e.at for e in events if e.stage == 1] == [1.5]
 
 
 @pytest.mark.parametrize(
