@@ -45,22 +45,3 @@ def row(**words: Any) -> BenchRow:
 
 def timeless(rows: list[BenchRow]) -> list[BenchRow]:
     return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
-
-
-def rows_of_known_gaps() -> list[BenchRow]:
-    rows = [
-        row(
-            instance=f"night-{i}",
-            policy=policy,
-            gap=(i * step % 50) / 100,
-            objective=10 * (1 - (i * step % 50) / 100),
-        )
-        for i in range(50)
-        for policy, step in (("greedy", 7), ("core", 11), ("maxk", 13))
-    ]
-    rows[0] = row(instance="night-0", policy="greedy", objective=None, message="not here")
-    return rows + [row(instance=name, policy=name, message=name, gap=0.6) for name in EVIL]
-
-
-ROWS = rows_of_known_gaps()
-"""155 runs whose gaps are known, but for one that failed."""

@@ -33,14 +33,6 @@ FINE = 2.0**40
 """Integer units of the largest weight after priorities."""
 
 
-class Row(NamedTuple):
-    """The use of a resource by each job, and the available amount."""
-
-    name: str
-    use: np.ndarray
-    room: int
-
-
 class File(NamedTuple):
     """A temporary file that several jobs need, all of them ready."""
 
@@ -62,7 +54,9 @@ class Call:
         Whether a step of priority outweighs everything else.
     unit : float
         The value of a step of priority.
-    resources : list of Row
+    uses : ndarray of int, shape (resources, jobs)
+    room : ndarray of int
+        The amounts of the resources that can run out, and what is available.
     """
 
     priority: np.ndarray
@@ -70,7 +64,8 @@ class Call:
     files: list[File]
     first: bool
     unit: float
-    resources: list[Row]
+    uses: np.ndarray
+    room: np.ndarray
 
     @classmethod
     def of(
@@ -104,17 +99,18 @@ class Call:
         everything = float(cores.sum())
         unit = 4 * everything * total
         rows = [
-            _row(name, amount, ready, warn)
+            row
             for name, amount in available.items()
-            if _is_number(amount)
-        ]
+            if _is_number(amount) and (row := _row(name, amount, ready, warn))
+        ] or [(np.zeros(len(ready), dtype=np.int64), 0)]
         return cls(
             priority=np.array([int(job.priority) for job in ready], dtype=np.int64),
             linear=linear,
             files=shared,
             first=unit > 2 * total * everything + total * total + total,
             unit=unit,
-            resources=[row for row in rows if int(row.use.sum()) > row.room],
+            uses=np.array([use for use, _ in rows], dtype=np.int64),
+            room=np.array([room for _, room in rows], dtype=np.int64),
         )
 
     def worth(self, chosen: Sequence[int]) -> float:
@@ -131,17 +127,13 @@ class Call:
         """
         if not len(self.priority):
             return [], True
-        none = Row("", np.zeros(len(self.priority), dtype=np.int64), 0)
-        rows = self.resources or [none]
-        uses = np.array([row.use for row in rows], dtype=np.int64)
-        room = np.array([row.room for row in rows], dtype=np.int64)
-        chosen, proven = self._search(uses, room, now() + (np.inf if seconds is None else seconds))
+        chosen, proven = self._search(now() + (np.inf if seconds is None else seconds))
         if chosen:
             return chosen, proven
-        able = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
+        able = np.flatnonzero((self.uses <= self.room[:, None]).all(axis=0)).tolist()
         return ([max(able, key=lambda j: self.worth([j]))] if able else []), proven
 
-    def _search(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
+    def _search(self, until: float) -> tuple[list[int], bool]:
         """Return the best choice, branching on files that only some of the chosen jobs need."""
         best: list[int] = []
         most, number = -np.inf, count()
@@ -152,7 +144,7 @@ class Call:
             known, _, whole_, never = heapq.heappop(waiting)
             if best and -known <= most * (1 + 1e-12):
                 break
-            found = self._search_core(uses, room, whole_, never, until)
+            found = self._search_core(whole_, never, until)
             if found is None:
                 continue
             chosen, bound, proven = found
@@ -174,12 +166,7 @@ class Call:
         return best, True
 
     def _search_core(
-        self,
-        uses: np.ndarray,
-        room: np.ndarray,
-        whole_: frozenset[int],
-        never: frozenset[int],
-        until: float,
+        self, whole_: frozenset[int], never: frozenset[int], until: float
     ) -> tuple[list[int], float, bool] | None:
         """Return the best choice if files count by the share of their consumers that is chosen."""
         linear = self.linear.copy()
@@ -187,7 +174,7 @@ class Call:
             if k not in whole_ and k not in never:
                 linear[file.jobs] += file.worth / len(file.jobs)
         forced = sorted({j for k in whole_ for j in self.files[k].jobs})
-        left = room - uses[:, forced].sum(axis=1)
+        left = self.room - self.uses[:, forced].sum(axis=1)
         if (left < 0).any():
             return None
         counts = np.ones(len(linear), dtype=np.int64)
@@ -196,7 +183,7 @@ class Call:
         rest = goals.pop()
         scale = FINE / max(float(np.abs(rest).max()), 1e-300)
         fine = np.rint(rest * scale).astype(np.int64)
-        found = best_in_order(np.array([*goals, fine]), uses, left, counts, until=until)
+        found = best_in_order(np.array([*goals, fine]), self.uses, left, counts, until=until)
         chosen = sorted([*forced, *np.flatnonzero(found.x).tolist()])
         bound = linear[chosen].sum() + self.unit * float(self.priority[chosen].sum())
         bound += sum(self.files[k].worth for k in whole_)
@@ -225,11 +212,13 @@ def _amounts(
     return np.array(found, dtype=float)
 
 
-def _row(name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]) -> Row:
-    """Return a resource as a row of integers; amounts beyond the available one are equal."""
+def _row(
+    name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]
+) -> tuple[np.ndarray, int] | None:
+    """Return the use of a resource and what is available, in integers; None if it suffices."""
     amounts = _amounts(ready, name, 0, warn)
     free = max(float(free), 0.0)
-    if not amounts.size or free >= amounts.sum():
-        return Row(name, np.zeros(len(amounts), dtype=np.int64), 0)
-    use, scale = whole(np.minimum(amounts, np.floor(free) + 1), name)
-    return Row(name, use, room_of(free, scale))
+    if free >= amounts.sum():
+        return None
+    use, scale = whole(np.minimum(amounts, np.floor(free) + 1), name)  # beyond it, all are alike
+    return use, room_of(free, scale)
