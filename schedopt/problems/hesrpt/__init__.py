@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt import tables as column
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import (
     Allocated,
@@ -19,6 +20,8 @@ from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
+    from schedopt.problems.summary import Lines, Tables
+    from schedopt.solvers.result import Result
 
 __all__ = [
     "Allocated",
@@ -80,6 +83,43 @@ class HesrptProblem(Problem):
         few = len(model.instance.jobs) <= most
         has_order = getattr(model, "given", False)
         return (self.hint(model) if few and not has_order else None), None
+
+    def lines(self, instance: Instance, result: Result[Allocated]) -> Lines:
+        """Yield the completion orders over which the optimum is proven."""
+        if result.solution is not None and result.solution.certified:
+            every = result.solution.certified == "all"
+            proven = "over all completion orders" if every else "for this completion order"
+            yield "proven", proven
+
+    def tables(
+        self,
+        instance: Instance,
+        result: Result[Allocated],
+        *,
+        most: int = 20,  # jobs of the table: those that complete first
+    ) -> Tables:
+        """Yield the table of jobs in order of completion, with their initial shares."""
+        solution = result.solution
+        if solution is None:
+            return
+        first = solution.epochs[0].share if solution.epochs else {}
+        more = f" (the first {most} of {len(solution.order):,})" * (len(solution.order) > most)
+        columns = (
+            column.text("job"),
+            column.number("size"),
+            column.percent("share at time 0"),
+            column.number("completion time"),
+        )
+        rows = (
+            (
+                name,
+                instance.jobs[instance.index[name]].size,
+                first.get(name),
+                solution.completion[name],
+            )
+            for name in solution.order[:most]
+        )
+        yield column.Table.of(f"in order of completion{more}", columns, rows)
 
 
 RECORD = HesrptProblem()
