@@ -107,7 +107,7 @@ def _share(document: Any, by: str, group: str) -> float:
 
 
 def _capacity(solution: Any) -> float:
-    return fsum(getattr(solution, "capacities", (solution.capacity,)))
+    return len(solution.nights) * float(solution.capacity)
 
 
 def _mark_bounds(
