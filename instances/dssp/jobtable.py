@@ -12,13 +12,12 @@ left out for another reason than being finished.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, count
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -611,8 +610,6 @@ def convert(
             *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
             *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
         ]
-        if end is not None:
-            capacity, pools = _with_room_after(end, jobs, processors, capacity, pools)
         with reader.named_rows(jobs):
             instance = Instance(
                 name=asked.get("name") or (stem(file) if file else "jobs"),
@@ -634,32 +631,6 @@ def convert(
         for line in (*columns.notes(instance), *reader.notes(len(jobs))):
             tell(line)
     return instance
-
-
-def _with_room_after(
-    end: float, jobs: Sequence[Job], processors: int, capacity: Any, pools: Mapping[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    """Return a machine that has enough processors for the widest jobs, but only after the end.
-
-    An instance must have processors for every job. So a job that is too wide for the machine stays
-    in the instance and can never run, because nothing runs after the end. The time is later than
-    any job could complete.
-    """
-    machine = pools or {"": ((0.0, processors), *capacity)}
-    steps = {n: own if isinstance(own, tuple) else ((0.0, own),) for n, own in machine.items()}
-    most = {name: max(count for _, count in own) for name, own in steps.items()}
-    needs: dict[str, int] = {}
-    for job in jobs:
-        own = [name for name in job.pools or steps if name in steps]
-        if own and job.processors > max(most[name] for name in own):
-            needs[own[0]] = max(job.processors, needs.get(own[0], 0))
-    work = sum(length for job in jobs for stage in job.stages or () for length in stage)
-    times = (time for job in jobs for time in (job.release, job.deadline or 0.0))
-    late = 1 + ceil(max([end, *times, *(own[-1][0] for own in steps.values())]) + work)
-    after = {name: (*steps[name], (float(late), count)) for name, count in needs.items()}
-    if pools:
-        return capacity, {**pools, **after}
-    return after[""][1:] if after else capacity, {}
 
 
 @dataclass(frozen=True)

@@ -502,10 +502,6 @@ def _check_needs(night: Instance, job: Job) -> None:
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")
-    pools = night.pools or {"": night.changes}  # without `down`, which end
-    most = max(Steps.of(pools[name], night.processors).most for name in machine.of_job(job))
-    expected = f"at most {float(most):g}, all that there ever are"
-    expect(job.processors <= most, expected, job.processors, "processors")
     if job.max_processors is not None:
         expected = f"at least {job.processors}, what each task takes"
         enough = job.max_processors >= job.processors

@@ -87,7 +87,6 @@ BAD: dict[str, list[tuple[str, Any, str]]] = {
         ("pools", {"cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
         ("jobs.0.after", ["c"], "@[0]: found 'c'; expected a job (one of 'a', 'b')"),
         ("", WAITING, "jobs[0].after: found a after b after a"),
-        ("jobs.0.processors", 3, "@: found 3; expected at most 2, all that there ever are"),
         ("down", [DOWN | {"end": 99, "processors": 5}], "expected at least one processor before"),
         ("deadline", 1e308, "@: found an overflow; expected a finite P·D"),
         ("jobs.0.stages", GONE, "jobs[0]: expected `stages`, or both `demand` and `critical_path`"),
