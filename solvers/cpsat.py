@@ -13,10 +13,15 @@ from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
-from schedopt.solvers.running import Run, make_result, value_of, with_objective_of_model
+from schedopt.solvers.running import (
+    Run,
+    make_result,
+    remaining_limits,
+    value_of,
+    with_objective_of_model,
+)
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 

@@ -20,10 +20,16 @@ from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.extras import missing
 from schedopt.instances.files import module_path
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start
 from schedopt.solvers.result import Limits, Result, Seconds, alarm, better, gap, with_alarm
-from schedopt.solvers.running import Run, make_result, plain_version, value_of, with_status
+from schedopt.solvers.running import (
+    Run,
+    make_result,
+    plain_version,
+    remaining_limits,
+    value_of,
+    with_status,
+)
 from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import platform
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -256,3 +256,11 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
         return "interrupted", ""
     except MemoryError as error:
         return "error", str(error)
+
+
+def remaining_limits(limits: Limits, began: float) -> Limits:
+    """Return the limits with the time that is left, for a run that began at a moment of `now`."""
+    if limits.time_limit is None:
+        return limits
+    spent = now() - began
+    return replace(limits, time_limit=max(0.0, limits.time_limit - spent))

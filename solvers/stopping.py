@@ -8,7 +8,6 @@ nothing: engines call `stopped` at each step.
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,19 +19,16 @@ ENDING = tuple(
 )
 """Ctrl-C, the signal that batch systems send before they kill, and that of a closed terminal."""
 
-AGAIN = 0.01  # seconds before a signal is sent again whose exception Python ignored
-
 
 class Stop:
     """The signal that ends the command, if one was received.
 
-    While `held`, signals are recorded and raise nothing. A `KeyboardInterrupt` in a finalizer or a
-    callback, where Python ignores it, is raised again.
+    While `held`, signals are recorded and raise nothing.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.held = self._ignored = self._in_hook = self._missed = False
+        self.held = False
 
     @property
     def status(self) -> int:
@@ -40,33 +36,15 @@ class Stop:
         return 128 + (self.signal or 0)
 
     def _receive(self, number: int, _: object) -> None:
-        if self._in_hook:  # where an exception would be ignored as well
-            self._missed = True
-            return
-        again, self._ignored = self.signal is not None and not self._ignored, False
+        again = self.signal is not None
         self.signal = self.signal or number
         # SIGHUP and SIGTERM may be sent repeatedly; only a repeated Ctrl-C is meant.
         if (number == signal.SIGINT or not again) and not self.held:
             raise KeyboardInterrupt
 
-    def _raise_ignored(self, ignored: sys.UnraisableHookArgs) -> None:
-        """Send the signal again whose exception Python ignored, as `sys.unraisablehook`."""
-        if self.signal is None or ignored.exc_type is not KeyboardInterrupt:
-            sys.__unraisablehook__(ignored)
-            return
-        self._ignored = self._in_hook = True
-        thread = threading.main_thread().ident
-        send = getattr(signal, "pthread_kill", lambda _, number: signal.raise_signal(number))
-        delay = AGAIN
-        while self._in_hook:  # once more, and later, if the signal arrived before the hook ended
-            self._missed = False
-            again = threading.Timer(delay, send, (thread, self.signal))
-            again.daemon = True
-            again.start()
-            self._in_hook, delay = self._missed, 2 * delay
 
-
-_running: Stop | None = None
+_running: list[Stop] = []
+"""The `Stop` of the outermost `stoppable`, if there is one."""
 
 
 @contextmanager
@@ -75,25 +53,22 @@ def stoppable(*signals: int) -> Iterator[Stop]:
 
     Nested uses share one `Stop`. In threads other than the main thread it has no effect.
     """
-    global _running
     if threading.current_thread() is not threading.main_thread():
         yield Stop()  # Python calls signal handlers in the main thread only
         return
-    if _running is not None:
-        yield _running
+    if _running:
+        yield _running[0]
         return
     stop, before = Stop(), {}
     for number in signals or (signal.SIGINT,):
         handler = signal.getsignal(number)
         if handler in (signal.SIG_DFL, signal.default_int_handler):
             before[number] = signal.signal(number, stop._receive)
-    _running, hook = stop if before else None, sys.unraisablehook
-    if before:
-        sys.unraisablehook = stop._raise_ignored
+    _running.extend([stop] if before else [])
     try:
         yield stop
     finally:
-        _running, sys.unraisablehook = None, hook
+        _running.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -165,17 +140,14 @@ def stoppable_by(event: Event | None, watch: Watch | None) -> Iterator[Request]:
 def stopped() -> bool:
     """Return True if the command, or the solve of this thread, must end."""
     request = _request.get()
-    return _signalled() or (request is not None and request.made)
-
-
-def _signalled() -> bool:
-    return _running is not None and _running.signal is not None
+    signalled = any(stop.signal is not None for stop in _running)
+    return signalled or (request is not None and request.made)
 
 
 @contextmanager
 def finishing() -> Iterator[None]:
     """Hold signals back until the block ends, such as while a result is written."""
-    stop = _running or Stop()
+    stop = _running[0] if _running else Stop()
     before, stop.held = stop.held, True
     try:
         yield

@@ -70,9 +70,9 @@ class Schedule(WholeModel):
                     side constraints on x
 
     u is 1 until the job's deadline, and then falls as ``late`` says. Source: Anderson et al., SPAA
-    2005, section 2, and ``docs/problems/dssp-machine.md``. If P(t) is not constant, tasks keep
-    their processors by `profiles`. Several `objectives` are maximized one after another, each by a
-    model of its own.
+    2005, section 2, and ``docs/problems/dssp-machine.md``. If P(t) is not constant, the blocks of
+    `capacity` let tasks keep their processors. Several `objectives` are maximized one after
+    another, each by a model of its own.
     """
 
     problem: ClassVar[str] = "dssp"

@@ -97,7 +97,12 @@ class Selection(SelectionBase):
         """Return the Pyomo model: variables, objective, capacity, precedence, side constraints."""
         import pyomo.environ as pyo
 
-        from schedopt.formulations.dssp.native import add_side_rows, bounded, weighted_sum
+        from schedopt.formulations.dssp.native import (
+            add_scenarios,
+            add_side_rows,
+            bounded,
+            weighted_sum,
+        )
 
         model, night = pyo.ConcreteModel(), self.instance
         model.jobs = pyo.Set(initialize=list(night.index))
@@ -124,8 +129,6 @@ class Selection(SelectionBase):
         add_side_rows(model, x, self.side_rows)
 
         if self.sample is not None:
-            from schedopt.formulations.dssp.scenario_model import add_scenarios
-
             add_scenarios(self.sample, model, x)
         return model
 

@@ -23,10 +23,10 @@ from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers import portfolio
 from schedopt.solvers.clock import compiling, now
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
 from schedopt.solvers.question import LazyQuestion, as_document
 from schedopt.solvers.result import Details, Limits, Result, S, alarm, gap, with_alarm
+from schedopt.solvers.running import remaining_limits
 from schedopt.solvers.stopping import Event, Watch, stoppable, stoppable_by, stopped
 from schedopt.verbs.load import Rules, read_rules
 

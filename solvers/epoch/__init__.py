@@ -7,8 +7,7 @@ from schedopt.formulations.epoch.rectangles import MOST_PAIRS
 from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.conflict import with_conflict
-from schedopt.solvers.declared import DeclaredInCpsat
-from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial
+from schedopt.solvers.engine import Certificate, DeclaredInCpsat, Engine, EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, drive, make_result, version
 

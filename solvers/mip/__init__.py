@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
-from schedopt.solvers.running import Run, make_result, with_objective_of_model
+from schedopt.solvers.running import Run, make_result, remaining_limits, with_objective_of_model
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8

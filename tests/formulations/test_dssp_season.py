@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt import solve
 from schedopt.formulations.dssp import Season
-from schedopt.formulations.dssp.profiles import BlockTask, assign_processors, block_levels
+from schedopt.formulations.dssp.capacity import BlockTask, assign_processors, block_levels
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
 from schedopt.instances.dssp.machine import Steps

@@ -16,12 +16,12 @@ from schedopt.instances.dssp import Instance, Selected, SelectedNights
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.chosen import (
+    JudgedChoice,
     check_chosen,
     check_fit,
     check_objectives,
     judge_constraints,
 )
-from schedopt.validation.dssp.constraints import JudgedChoice
 from schedopt.validation.dssp.facts import Chosen, Facts, facts_of, nights_of, room_of
 from schedopt.validation.report import Report, same
 

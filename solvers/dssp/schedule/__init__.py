@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from schedopt.solvers.declared import DeclaredInCpsat
-from schedopt.solvers.engine import Engine, EngineTask, Partial
+from schedopt.solvers.engine import DeclaredInCpsat, Engine, EngineTask, Partial
 from schedopt.solvers.result import Result
 
 

@@ -22,9 +22,8 @@ from schedopt.instances.dssp.placing import worths
 from schedopt.instances.dssp.records import LEAST
 from schedopt.instances.rows import Columns, Row
 from schedopt.solvers import portfolio
-from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.result import Result, Termination
-from schedopt.solvers.running import Run, make_result, version
+from schedopt.solvers.running import Run, make_result, remaining_limits, version
 from schedopt.solvers.stopping import Watch, stopped
 
 if TYPE_CHECKING:

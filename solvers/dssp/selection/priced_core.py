@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,14 +17,13 @@ from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import FeasibilityTest
-from schedopt.solvers.deciding import ProgramOutcome, conclude, remaining_limits
+from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip import engine_of
-from schedopt.solvers.priced_core.in_order import OrderedOptimum, maximize_in_order
+from schedopt.solvers.priced_core.in_order import maximize_in_order
 from schedopt.solvers.priced_core.search import Note, PricedCoreSearch
-from schedopt.solvers.result import Limits, Result, Termination
-from schedopt.solvers.running import Run, plain_version
+from schedopt.solvers.result import Limits, Result, SolutionStatus, Termination, gap
+from schedopt.solvers.running import Run, make_result, plain_version, remaining_limits
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -59,39 +60,76 @@ def _solve(
     task: EngineTask,
     solve_: Callable[[PricedCoreSearch], PricedCoreSearch],
 ) -> Result[Any]:
-    """Return the result of a search, with a smallest conflict if it is infeasible."""
+    """Return the result of a search."""
     run = Run(task.limits)
     program = model.integer_program()
     if program.n_rows == 1:  # the count makes bounds tight if rewards grow with demands
         program = program.with_count()
-    search = PricedCoreSearch(
+    limits = remaining_limits(task.limits, run.began)
+    search = solve_(PricedCoreSearch(program, limits, note=_progress_recorder(run)))
+    if search.x is None and not search.proven and (start := task.heuristic()) is not None:
+        search.offer(program.point(model.chosen_columns(start)), "")
+    stopped = _termination(search)
+    message = "not proven: remaining solutions differ by less than the tolerances"
+    return _conclude(
+        model,
+        task,
+        run,
         program,
-        remaining_limits(task.limits, run.began),
-        note=_progress_recorder(run),
+        stopped=stopped,
+        x=search.x,
+        bound=None if search.bound is None else Fraction(search.bound) / program.scale,
+        proven=search.proven,
+        message=message if stopped == "completed" else "",
     )
-    solve_(search)
-    if search.x is None and not search.proven:
-        start = _heuristic(model, task, program)
-        if start is not None:
-            search.offer(start, "")
+
+
+def _conclude(
+    model: Selection | Season,
+    task: EngineTask,
+    run: Run,
+    program: IntegerProgram,
+    *,
+    stopped: Termination,
+    x: IntArray | None,
+    bound: Fraction | None,
+    proven: bool,
+    message: str = "",
+) -> Result[Any]:
+    """Return the result of a search without rounding; it is optimal only if that is proven.
+
+    If it is infeasible, it has a smallest conflict.
+    """
     version = engine_of(task.name).version() if task.name in ("highs", "scip") else plain_version()
-    return conclude(
+    result = make_result(
         model,
         run,
-        _outcome(search, program.scale, _termination(search), engine=task.name),
         solver=task.name,
         version=version,
+        stopped=stopped,
+        solution=None if x is None else model.selected(x[: model.width] == 1),
         options={"threads": task.limits.threads},
-        holds=conflict_oracle(program, list(model.side_constraints()), task.limits, run.began),
+        message=message,
     )
+    if stopped == "infeasible":
+        names = list(model.side_constraints())
+        holds = conflict_oracle(program, names, task.limits, run.began)
+        result = with_conflict(result, names, holds)
+    objective = result.objective
+    limit = objective if proven else None if bound is None else _round_up(bound)
+    if objective is not None and limit is not None:
+        run.note(objective, limit)
+    status: SolutionStatus = "none" if objective is None else "optimal" if proven else "feasible"
+    result = msgspec.structs.replace(
+        result, bound=limit, gap=gap(objective, limit), solution_status=status
+    )
+    return result.with_details(trace=tuple(run.trace))
 
 
-def _heuristic(
-    model: Selection | Season, task: EngineTask, program: IntegerProgram
-) -> IntArray | None:
-    """Return the solution of the heuristic, or None."""
-    solution = task.heuristic()
-    return None if solution is None else program.point(model.chosen_columns(solution))
+def _round_up(number: Fraction) -> float:
+    """Return a double that is at least the number, by rounding up."""
+    near = float(number)
+    return near if near >= number else nextafter(near, inf)
 
 
 def _progress_recorder(run: Run) -> Note:
@@ -103,23 +141,6 @@ def _progress_recorder(run: Run) -> Note:
             run.limits.watch(now() - run.began, value, bound)
 
     return note
-
-
-def _outcome(
-    search: PricedCoreSearch,
-    scale: Fraction,
-    stopped: Termination,
-    *,
-    engine: str,
-) -> ProgramOutcome:
-    """Return the outcome of a search in rewards; a proof is credited to ``engine``."""
-    message = ""
-    if stopped == "completed":
-        message = "not proven: remaining solutions differ by less than the tolerances"
-    best = None if search.x is None else search.x.astype(np.int8)
-    bound = None if search.bound is None else Fraction(search.bound) / scale
-    proved_by = engine if search.proven else None
-    return ProgramOutcome(stopped, best, bound, search.proven, message, proved_by=proved_by)
 
 
 def _termination(search: PricedCoreSearch) -> Termination:
@@ -147,32 +168,19 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
     limits = remaining_limits(task.limits, run.began)
     note = _progress_recorder(run)
     found = maximize_in_order(program, goals, limits, note=note)
-    holds = conflict_oracle(program, list(model.side_constraints()), task.limits, run.began)
-    return conclude(
-        model,
-        run,
-        _outcome_in_order(found, names, units),
-        solver=task.name,
-        version=plain_version(),
-        holds=holds,
-    )
-
-
-def _outcome_in_order(
-    found: OrderedOptimum, names: Sequence[str], units: Sequence[Fraction]
-) -> ProgramOutcome:
-    """Return the outcome for objectives in order, in rewards."""
-    if not found.has_solution and found.proven:
-        return ProgramOutcome("infeasible", None, None, proven=True)
+    proven, message = found.proven, ""
+    conclude = partial(_conclude, model, task, run, program)
+    if not found.has_solution and proven:
+        return conclude(stopped="infeasible", x=None, bound=None, proven=True)
     bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
-    best = found.x.astype(np.int8) if found.has_solution else None
-    if found.proven:
-        return ProgramOutcome("optimal", best, bounds[0], proven=True)
-    met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
-    k = met.index(False)
-    bound = f"{float(bounds[k]):.12g}"
-    message = f"not proven: {names[k]} is at most {bound}, with the earlier objectives fixed"
-    return ProgramOutcome("time-limit", best, bounds[0], proven=False, message=message)
+    if not proven:
+        met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
+        k = met.index(False)
+        bound = f"{float(bounds[k]):.12g}"
+        message = f"not proven: {names[k]} is at most {bound}, with the earlier objectives fixed"
+    stopped: Termination = "optimal" if proven else "time-limit"
+    x = found.x if found.has_solution else None
+    return conclude(stopped=stopped, x=x, bound=bounds[0], proven=proven, message=message)
 
 
 def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:
