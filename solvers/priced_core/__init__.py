@@ -2,11 +2,10 @@
 
 1. `relaxation`: HiGHS solves the linear relaxation. Its dual values are the prices of the rows.
 2. `bounds`: integer multipliers close to the prices give an exact bound, and the reduced costs.
-3. `blocks`: disjoint rows are separate knapsacks. The least loss of each lowers the bound;
-   combinations of choices with small losses are enumerated.
-4. Columns whose reduced cost exceeds the gap between bound and incumbent are fixed.
-5. `exact`: CP-SAT, HiGHS, or branch and bound proves the optimum over the remaining columns, the
-   core, in integers.
+3. Columns whose reduced cost exceeds the gap between bound and incumbent are fixed.
+4. `exact`: CP-SAT improves the incumbent over the columns with the smallest reduced costs, so that
+   more columns are fixed. CP-SAT, HiGHS, or branch and bound proves the optimum over the remaining
+   columns, the core, in integers.
 
 `search` runs these steps, and `in_order` maximizes several objectives one after another.
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.decimals import exact_sum
-
-if TYPE_CHECKING:
-    from schedopt.solvers.priced_core.open_part import OpenPart
 
 LARGEST = 1 << 61
 """Larger losses count as this one, so that sums fit 64 bits."""
@@ -72,13 +68,6 @@ class PricedBound:
         total = rows + exact_sum(self.reduced * self.preferred(program))
         return PricedBound(total, self.scale, self.multipliers, self.reduced)
 
-    def of_part(self, part: OpenPart) -> PricedBound:
-        """Return the bound for the open part of the program."""
-        total = self.total - self.scale * part.reward
-        return PricedBound(
-            total, self.scale, self.multipliers[part.rows], self.reduced[part.columns]
-        )
-
     def slack(self, target: int) -> int:
         """Return the largest loss of a solution whose reward is the target or more."""
         return self.total - self.scale * target
@@ -87,10 +76,10 @@ class PricedBound:
         """Return the value of each column that the multipliers prefer."""
         return np.where((self.reduced > 0).astype(bool), program.high, program.low)
 
-    def fix(self, program: IntegerProgram, slack: int | IntArray) -> IntegerProgram:
+    def fix(self, program: IntegerProgram, slack: int) -> IntegerProgram:
         """Return the program with the bounds of columns tightened by reduced-cost fixing."""
         loss = np.abs(self.reduced)
-        if loss.dtype != object and isinstance(slack, int):
+        if loss.dtype != object:
             slack = min(slack, LARGEST)
         span = program.high - program.low
         steps = np.where((loss > 0).astype(bool), slack // np.maximum(loss, 1), span)

@@ -1,4 +1,4 @@
-"""Solve an integer program by row prices, reduced-cost fixing, blocks, and exact search."""
+"""Solve an integer program by row prices, reduced-cost fixing, and exact search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, gcd, inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,16 +13,7 @@ from schedopt.formulations.program import IntArray, IntegerProgram, row_sums
 from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.mip import MatrixRun, engine_of
-from schedopt.solvers.priced_core.blocks import (
-    Block,
-    BlockSolver,
-    Change,
-    Choices,
-    linking_row,
-    single_choices,
-)
-from schedopt.solvers.priced_core.bounds import LARGEST, PricedBound
-from schedopt.solvers.priced_core.combinations import best_pair, enumerate_combinations
+from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.exact import BranchAndBound, fits_cp_sat, solve_by_cp_sat
 from schedopt.solvers.priced_core.open_part import (
     OpenPart,
@@ -52,16 +42,12 @@ class PricedCoreParams:
 
     Attributes
     ----------
-    block_choices : int
-        Most choices of a block.
-    widest_block : int
-        A row over at most so many columns can be a block, whatever its share of all columns.
-    combinations : tuple of int
-        Most combinations of each half in the enumerations, one after another.
-    recentrings : int
-        Most updates of the prices of other rows by the solutions of the blocks.
+    cores : tuple of int
+        Columns of the first cores; each is solved if four times as many columns are open.
+    core_seconds : float
+        Most seconds for each of them.
     relaxation_columns : int
-        Columns of a relaxation by column generation, and of the relaxation of an update.
+        Columns of a relaxation by column generation.
     few_rows : int
         Most rows for which the relaxation is solved by column generation.
     branching_columns, branching_seconds : int, float
@@ -72,45 +58,25 @@ class PricedCoreParams:
         The fraction of the remaining time for CP-SAT then, and the seconds without a time limit.
     filling_rounds, filled_at_once : int
         Rounds of filling a rounded relaxation, and columns that are tried in each.
-    sets_per_combination : int
-        Most sets of choices for each combination.
     blurred_seconds : float
         Seconds for a first solution of a program with blurred rows.
     """
 
-    block_choices: int = 1 << 10
-    widest_block: int = 12
-    combinations: tuple[int, ...] = (64, 1_024)
-    recentrings: int = 3
+    cores: tuple[int, ...] = (60, 250)
+    core_seconds: float = 0.5
     relaxation_columns: int = 3_000
     few_rows: int = 8
     branching_columns: int = 60
     branching_seconds: float = 1.0
-    cp_sat_columns: int = 1_000
+    cp_sat_columns: int = 2_000
     cp_sat_share: float = 0.4
     cp_sat_seconds: float = 30.0
     filling_rounds: int = 4
     filled_at_once: int = 100
-    sets_per_combination: int = 32
     blurred_seconds: float = 1.0
 
 
 DEFAULTS = PricedCoreParams()
-
-
-class PricedBlocks(NamedTuple):
-    """The blocks of an open part at some prices; ``base`` has the cheapest choice of each."""
-
-    part: OpenPart
-    bound: PricedBound
-    rows: list[int]
-    blocks: list[Block]
-    base: IntArray
-
-    @property
-    def lost(self) -> int:
-        """A lower bound on the total loss of all blocks."""
-        return sum(block.least_loss for block in self.blocks)
 
 
 class PricedCoreSearch:
@@ -238,7 +204,7 @@ class PricedCoreSearch:
 
     def run(self) -> PricedCoreSearch:
         """Solve the program, or stop at the limits."""
-        self._take_steps(self._branch_at_once, self._price, self._combine_blocks, self._prove_rest)
+        self._take_steps(self._branch_at_once, self._price, self._solve_core, self._prove_rest)
         return self
 
     def run_mip(self, name: str = "highs") -> PricedCoreSearch:
@@ -348,187 +314,42 @@ class PricedCoreSearch:
                 break
         self.offer(part.whole(x), "prices")
 
-    def _fix(self, lost: int = 0, own: IntArray | int = 0) -> None:
-        """Fix columns by their reduced costs.
-
-        Every solution has a loss of at least ``lost``, of which ``own`` is in the block of each
-        column.
-        """
+    def _fix(self) -> None:
+        """Fix columns by their reduced costs."""
         if self.x is None or self.price is None or self.proven:
             return
-        slack = self.price.slack(self.target) - lost
+        slack = self.price.slack(self.target)
         if slack < 0:
-            self.close("blocks" if lost else "prices")
-        else:
-            if self.price.reduced.dtype != object:
-                slack = min(slack, LARGEST)
-            self.open = self.price.fix(self.open, slack + own)
-
-    # --- blocks
-
-    def _combine_blocks(self) -> None:
-        """Solve the blocks, and enumerate combinations of choices with small losses."""
-        if self.price is None or self.price.reduced.dtype == object:
-            return
-        for limit in self.params.combinations:
-            value = None
-            while value is None or self.value > value:
-                value = self.value
-                self._combine(limit)
-                if self.is_over:
-                    return
-
-    def _combine(self, limit: int) -> None:
-        """Enumerate combinations, and use the best one and the loss they are complete to."""
-        if self.price is None:
-            return
-        priced = self._price_blocks(self.price)
-        if priced is not None and limit == self.params.combinations[0]:
-            priced = self._recentre(priced)
-        if priced is None or any(block.is_empty for block in priced.blocks):
-            return
-        part, bound, rows, blocks, _ = priced
-        own, lost = part.program, priced.lost
-        slack = min(bound.slack(self.target - part.reward) - lost, LARGEST)
-        owner = np.full(own.n_columns, -1)
-        for b, i in enumerate(rows):
-            owner[own.column[own.first[i] : own.first[i + 1]]] = b
-        losses = np.zeros(self.program.n_columns, dtype=np.int64)
-        losses[part.columns] = np.array([*(block.least_loss for block in blocks), 0])[owner]
-        self._fix(lost, losses)
-        if self.proven:
-            return
-        sets, base, complete_to = self._choices(priced, owner, slack, limit)
-        most = self.params.sets_per_combination * limit
-        linking = linking_row(own, bound, base, sets, rows, most_sets=most)
-        if linking is None:
-            return
-        complete_to = min(complete_to, linking.complete_to)
-        tables = [choices.over(linking.sides, own.n_rows) for choices in linking.sets]
-        n = len(linking.sides)
-        halves = [
-            enumerate_combinations(tables[half::2], n, slack, limit, self.until) for half in (0, 1)
-        ]
-        complete_to = min(complete_to, *(half.complete_to for half in halves))
-        worth = self.value if self.x is not None else -LARGEST
-        worth -= part.reward + own.reward_of(base)
-        numbers = best_pair(halves[0].table, halves[1].table, linking.room, worth)
-        if numbers is not None:
-            changes = [
-                change
-                for h, half in enumerate(halves)
-                for place, choice in half.choices(numbers[h])
-                for change in linking.sets[h + 2 * place].changes(choice)
-            ]
-            self._offer_changed(part, base, changes)
-        slack = self.price.slack(self.target) - lost
-        if complete_to >= slack:
-            self.close("combinations")
-        else:
-            total = self.price.total - lost - complete_to - 1
-            self.tighten(total // self.price.scale, "combinations")
-
-    def _choices(
-        self, priced: PricedBlocks, owner: IntArray, slack: int, limit: int
-    ) -> tuple[list[Choices], IntArray, int]:
-        """Return choices of blocks and of single columns, and their base point.
-
-        The last value is the loss up to which the choices of the blocks are complete.
-        """
-        own, bound = priced.part.program, priced.bound
-        solver = BlockSolver(own, bound, self.params.block_choices, self.until)
-        base, complete_to, sets = bound.preferred(own), slack, list[Choices]()
-        for row, first in zip(priced.rows, priced.blocks, strict=True):
-            block = first
-            if block.budget < block.least_loss + slack:
-                wider = solver.choices(row, block.least_loss + slack)
-                block = block if wider.is_empty else wider
-            for j, amount in block.cheapest_changes:
-                base[j] += amount
-            choices, own_complete_to = block.alternatives(limit)
-            complete_to = min(complete_to, own_complete_to)
-            sets += [choices] if choices.table.shape[1] else []
-        outside = np.flatnonzero(owner < 0)
-        sets += single_choices(
-            own, bound, slack, outside, self.params.sets_per_combination * limit + 1
-        )
-        sets.sort(key=lambda choices: int(choices.table[0, 0]))
-        return sets, base, complete_to
-
-    def _price_blocks(self, price: PricedBound) -> PricedBlocks | None:
-        """Solve the blocks at some prices; None if that ends the search."""
-        part = open_part(self.open, keep=(price.multipliers != 0).astype(bool))
-        own = part.program
-        bound = price.of_part(part)
-        if not own.n_columns:
-            self.offer(self.open.low, "prices")
             self.close("prices")
-            return None
-        slack = min(bound.slack(self.target - part.reward), LARGEST)
-        solver = BlockSolver(own, bound, self.params.block_choices, self.until)
-        rows = solver.rows(self.params.widest_block)
-        blocks, base = list[Block](), bound.preferred(own)
-        for row in rows:
-            block = solver.cheapest(row, slack, len(rows))
-            blocks.append(block)
-            slack -= block.least_loss
-            if slack < 0 and self.x is not None:
-                self.close("blocks")
-            if slack < 0 or expired(self.until):
-                return None
-            if not block.is_empty:
-                for j, amount in block.cheapest_changes:
-                    base[j] += amount
-        priced = PricedBlocks(part, bound, rows, blocks, base)
-        self.tighten((price.total - priced.lost) // price.scale, "blocks")
-        self._offer_changed(part, base, [])
-        return None if self.proven else priced
+        else:
+            self.open = self.price.fix(self.open, slack)
 
-    def _recentre(self, priced: PricedBlocks) -> PricedBlocks | None:
-        """Update the prices of rows outside the blocks while the bound improves.
+    def _solve_core(self) -> None:
+        """Solve for the columns with the smallest reduced costs, the others as prices prefer.
 
-        The updated prices are those of a relaxation in which the blocks use what they use in their
-        cheapest choices.
+        The better incumbent fixes more columns.
         """
-        for _ in range(self.params.recentrings):
-            bound, own = priced.bound, priced.part.program
-            others = np.setdiff1d(np.flatnonzero(bound.multipliers), priced.rows)
-            if self.price is None or not len(others):
-                break
-            used, lower, upper = own.activities(priced.base), own.lower.copy(), own.upper.copy()
-            for i in priced.rows:
-                ends = lower if bound.multipliers[i] < 0 else upper
-                ends[i] = used[i]
-            low = bound.preferred(own)
+        for size in self.params.cores:
+            columns = np.flatnonzero(self.open.high > self.open.low)
+            if self.price is None or len(columns) <= 4 * size:
+                return
+            losses = np.abs(self.price.reduced)[columns]
+            core = columns[np.argsort(losses, kind="stable")[:size]]
+            low = self.price.preferred(self.open)
             high = low.copy()
-            count = self.params.relaxation_columns + 4 * len(priced.rows)
-            near = np.argsort(np.abs(bound.reduced), kind="stable")[:count]
-            low[near], high[near] = own.low[near], own.high[near]
-            every = np.ones(own.n_rows, dtype=np.bool_)
-            part = open_part(
-                replace(own, lower=lower, upper=upper).with_bounds(low, high), keep=every
-            )
-            optimum = relax(part.program, self.seconds_left)
-            if optimum is None or not optimum.feasible:
-                break
-            prices = np.zeros(self.program.n_rows)
-            prices[priced.part.rows] = optimum.prices
-            price = PricedBound.of(self.open, prices)
-            moved = self._price_blocks(price)
+            low[core], high[core] = self.open.low[core], self.open.high[core]
+            part = open_part(self.open.with_bounds(low, high))
+            if not fits_cp_sat(part.program):
+                return
+            start = None if self.x is None else part.part_of(self.x)
+            limits = self._limits(self.params.core_seconds)
+            answer = solve_by_cp_sat(part.program, start, limits, lambda *_: None)
+            self.interrupted |= answer.interrupted
+            if answer.x is not None:
+                self.offer(part.whole(answer.x), "cp-sat")
+            self._fix()
             if self.is_over:
-                return None
-            best = (self.price.total - priced.lost) / self.price.scale
-            if moved is None or (price.total - moved.lost) / price.scale >= best - 1e-3:
-                break
-            priced, self.price = moved, price
-        return priced
-
-    def _offer_changed(self, part: OpenPart, base: IntArray, changes: list[Change]) -> None:
-        """Offer a point of the open part with some changes."""
-        x = base.copy()
-        for j, amount in changes:
-            x[j] += amount
-        self.offer(part.whole(x), "combinations")
+                return
 
     # --- remaining columns
 

@@ -30,7 +30,7 @@ from schedopt.solvers.dssp import schedule, selection
 from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.result import Limits, Result, alarm
 from schedopt.solvers.running import Run, make_result
-from schedopt.validation.dssp.constraints import JudgedChoice, violations
+from schedopt.validation.dssp.chosen import JudgedChoice, violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import with_confirmation

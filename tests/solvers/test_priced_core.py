@@ -17,7 +17,7 @@ NUMBERS = ("plain", "near ties", "thirteen orders", "huge")
 EVERY_STEP = PricedCoreParams(
     branching_columns=0,
     cp_sat_columns=0,
-    combinations=(2, 4),
+    cores=(2, 4),
 )
 """Parameters under which small programs pass through all steps."""
 
@@ -142,7 +142,7 @@ def draw_groups(seed: int, *, groups: int = 4, floors: bool = False) -> IntegerP
 
 @pytest.mark.parametrize("floors", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_blocks_prove_caps_and_floors_of_groups(seed: int, floors: bool) -> None:
+def test_search_proves_caps_and_floors_of_groups(seed: int, floors: bool) -> None:
     program = draw_groups(seed, floors=floors)
     params = PricedCoreParams(branching_columns=0, cp_sat_columns=0)
     assert_optimal(PricedCoreSearch(program, params=params).run(), program)

@@ -71,7 +71,7 @@ def _solve(
         search.offer(program.point(model.chosen_columns(start)), "")
     stopped = _termination(search)
     message = "not proven: remaining solutions differ by less than the tolerances"
-    return _conclude(
+    return conclude(
         model,
         task,
         run,
@@ -84,7 +84,7 @@ def _solve(
     )
 
 
-def _conclude(
+def conclude(
     model: Selection | Season,
     task: EngineTask,
     run: Run,
@@ -169,9 +169,9 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
     note = _progress_recorder(run)
     found = maximize_in_order(program, goals, limits, note=note)
     proven, message = found.proven, ""
-    conclude = partial(_conclude, model, task, run, program)
+    end = partial(conclude, model, task, run, program)
     if not found.has_solution and proven:
-        return conclude(stopped="infeasible", x=None, bound=None, proven=True)
+        return end(stopped="infeasible", x=None, bound=None, proven=True)
     bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
     if not proven:
         met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
@@ -180,7 +180,7 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
         message = f"not proven: {names[k]} is at most {bound}, with the earlier objectives fixed"
     stopped: Termination = "optimal" if proven else "time-limit"
     x = found.x if found.has_solution else None
-    return conclude(stopped=stopped, x=x, bound=bounds[0], proven=proven, message=message)
+    return end(stopped=stopped, x=x, bound=bounds[0], proven=proven, message=message)
 
 
 def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:

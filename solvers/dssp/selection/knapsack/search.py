@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntegerProgram
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import ProgramOutcome, conclude
+from schedopt.solvers.dssp.selection.priced_core import conclude
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Result
-from schedopt.solvers.running import Run, drive, plain_version
+from schedopt.solvers.running import Run, drive
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
@@ -286,6 +286,15 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     bound = Fraction(search.limit + offered) / program.scale
     if search.is_full and not search.proven:
         message = "the search of the core has too many states"
-    outcome = ProgramOutcome(stopped, columns, bound, search.proven, message)
-    result = conclude(model, run, outcome, solver=task.name, version=plain_version())
+    result = conclude(
+        model,
+        task,
+        run,
+        program,
+        stopped=stopped,
+        x=columns,
+        bound=bound,
+        proven=search.proven,
+        message=message,
+    )
     return Partial(result, bound) if stopped == "completed" and not task.alone else result
