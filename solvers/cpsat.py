@@ -13,7 +13,6 @@ from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
-from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import (
     Run,
@@ -32,11 +31,6 @@ def version() -> str:
     from importlib.metadata import version as installed
 
     return installed("ortools")
-
-
-def solve_native(model: CpSatFormulation, task: EngineTask) -> Result:
-    """Solve the declared model, without a warm start or a known bound."""
-    return solve(model, task.limits)
 
 
 def solve(

@@ -141,6 +141,6 @@ class DeclaredInCpsat(Engine):
 
     def solve(self, model: Any, task: EngineTask) -> Result:
         """Solve the native model with CP-SAT."""
-        from schedopt.solvers.cpsat import solve_native
+        from schedopt.solvers import cpsat
 
-        return solve_native(model, task)
+        return cpsat.solve(model, task.limits)

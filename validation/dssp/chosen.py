@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.decimals import total
-from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import quote
 from schedopt.validation.dssp.facts import Chosen, Facts, room_of
 from schedopt.validation.dssp.machine import StepFunction
@@ -73,7 +73,7 @@ class JudgedChoice:
         ``nights`` are counted from 1.
         """
         return any(
-            self.facts[0].units[name] > 0
+            self.facts[0].demand[name] > 0
             and any(
                 self.facts[n - 1].floor_counts(name)
                 for n in nights
@@ -174,13 +174,6 @@ def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Repo
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
 
 
-def _jobs_perhaps_late(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
-    """Yield, in file order, the chosen jobs that are not certain to be in time."""
-    places = facts.places(chosen)
-    doubtful = places[~facts.surely_in_time[places]].tolist()
-    return map(facts.night.jobs.__getitem__, doubtful)
-
-
 def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check that the chosen jobs fit the machine between any two times, and their windows."""
     due = chosen
@@ -200,11 +193,10 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
         )
     for name in sorted(chosen) if facts.night.features else ():
         report.expect(facts.fits(name), f"deadline: {name} can never be in time")
-    for job in () if facts.night.features else _jobs_perhaps_late(facts, chosen):
-        path, length = facts.critical_path[job.name], facts.due[job.name]
-        length -= facts.release[job.name]
+    for name in () if facts.night.features else filter(chosen.__contains__, facts.night.index):
+        path, length = facts.critical_path[name], facts.due[name] - facts.release[name]
         over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"
-        report.expect(path <= length, f"deadline: {job.name} {over}")
+        report.expect(path <= length, f"deadline: {name} {over}")
 
 
 def _check_windows(

@@ -8,19 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
-from operator import attrgetter
 
-import numpy as np
-from numpy.typing import NDArray
-
-from schedopt.instances.decimals import Whole, as_written, total
+from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, quote
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, MachineProfile, StepFunction, integral
-
-MOST = int(sys.float_info.max)
-"""The largest double, as an integer, since fractions compare faster with integers."""
 
 Chosen = frozenset[str]
 
@@ -38,8 +31,6 @@ class Facts:
     ----------
     demand, critical_path : dict of Fraction
         T_1 and T_∞: predicted, else computed from the tasks.
-    whole : Whole
-        T_1 of each job, in units of 1/`scale`.
     release, due : dict of Fraction
         When each job may start, and when it must end.
     rate, capacity : Fraction
@@ -53,12 +44,15 @@ class Facts:
         self.rate = self.fill * night.processors
         self.capacity = self.rate * self.deadline
         if night.features:
-            self.capacity = self.fill * integral(
-                self.machine.everything, Fraction(0), self.deadline
-            )
-        self.whole = _demands(night)
-        self.scale = self.whole.scale
-        self._added: dict[str, tuple[Chosen | None, dict[str, int]]] = {}
+            everything = self.machine.everything
+            self.capacity = self.fill * integral(everything, Fraction(0), self.deadline)
+        self.demand = {job.name: _demand(job) for job in night.jobs}
+        self.release = {job.name: as_written(job.release) for job in night.jobs}
+        self.due = {
+            job.name: self.deadline if job.deadline is None else as_written(job.deadline)
+            for job in night.jobs
+        }
+        self.windowed = any(job.release or job.deadline is not None for job in night.jobs)
 
     @cached_property
     def machine(self) -> MachineProfile:
@@ -78,67 +72,13 @@ class Facts:
         return self.machine.earliest(self.demand)
 
     @cached_property
-    def units(self) -> dict[str, int]:
-        """T_1 of each job in units of 1/`scale`."""
-        names = map(attrgetter("name"), self.night.jobs)
-        return dict(zip(names, self.whole.numbers.tolist(), strict=True))
-
-    @cached_property
-    def demand(self) -> dict[str, Fraction]:
-        """T_1 of each job."""
-        return {name: Fraction(units, self.scale) for name, units in self.units.items()}
-
-    @cached_property
     def critical_path(self) -> dict[str, Fraction]:
         """T_∞ of each job, for an unchanging machine; otherwise see `earliest`."""
         return {job.name: _critical_path(job) for job in self.night.jobs}
 
-    @cached_property
-    def release(self) -> dict[str, Fraction]:
-        """When each job may start."""
-        none = Fraction(0)
-        jobs = self.night.jobs
-        return {job.name: as_written(job.release) if job.release else none for job in jobs}
-
-    @cached_property
-    def due(self) -> dict[str, Fraction]:
-        """When each job must end."""
-        return {
-            job.name: self.deadline if job.deadline is None else as_written(job.deadline)
-            for job in self.night.jobs
-        }
-
-    @cached_property
-    def windowed(self) -> bool:
-        """Whether some job has a release or a deadline of its own."""
-        return bool(self._with_own_times.any())
-
-    @cached_property
-    def _with_own_times(self) -> NDArray[np.bool_]:
-        """Jobs that have a release or a deadline of their own."""
-        return (self.night.column("release") > 0) | ~np.isnan(self.night.column("deadline"))
-
-    @cached_property
-    def surely_in_time(self) -> NDArray[np.bool_]:
-        """Jobs whose predicted path meets the common deadline, without times of their own.
-
-        Doubles have the same order as the decimals that they stand for.
-        """
-        paths = self.night.column("critical_path")
-        sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._with_own_times
-        return sure
-
-    def places(self, names: Iterable[str]) -> NDArray[np.intp]:
-        """Return the positions of some jobs, in order; raise `KeyError` for an unknown name."""
-        return np.sort(np.fromiter(map(self.night.index.__getitem__, names), np.intp))
-
     def total_reward(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
-        return Fraction(self._rewards.take(self.places(names)).total, self._rewards.scale)
-
-    @cached_property
-    def _rewards(self) -> Whole:
-        return Whole.of(self.night.column("reward"))
+        return total(self.night.jobs[self.night.index[name]].reward for name in names)
 
     def worths(self, objective: str) -> dict[str, float]:
         """Return each job's value for an objective; ``-`` before a name negates the value."""
@@ -152,29 +92,17 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        return Fraction(self.whole.take(self.places(names)).total, self.scale)
+        return sum(map(self.demand.__getitem__, names), Fraction(0))
 
     def used(self, by: str, group: str, names: Chosen) -> Fraction:
-        """Return the demand of the jobs of a group among some jobs.
-
-        The demand of all groups of a grouping is kept for the last set of jobs.
-        """
-        if by not in self.night.codes:
-            return Fraction(0)
-        known, added = self._added.get(by, (None, {}))
-        if known is not names:
-            groups, codes = self.night.codes[by]
-            places = self.places(names)
-            numbers = self.whole.numbers[places]
-            sums = np.zeros(len(groups) + 1, dtype=numbers.dtype)  # the last: of no group
-            np.add.at(sums, codes[places], numbers)
-            added = dict(zip(groups, map(int, sums), strict=False))
-            self._added[by] = names, added
-        return Fraction(added.get(group, 0), self.scale)
+        """Return the demand of the jobs of a group among some jobs."""
+        return self.total(name for name in self.members(by, group) if name in names)
 
     def fits(self, name: str) -> bool:
         """Return True if a job's critical path fits between its release and its deadline."""
-        return name in self._fitting
+        if self.night.features:
+            return self.earliest[name] < NEVER
+        return self.release[name] + self.critical_path[name] <= self.due[name]
 
     def floor_counts(self, name: str) -> bool:
         """Return True if a job counts for a minimum: it may be on time, given max(1, r)·P."""
@@ -182,16 +110,6 @@ class Facts:
             return self.fits(name)
         length = self.due[name] - self.release[name]
         return self.demand[name] <= max(Fraction(1), self.fill) * self.night.processors * length
-
-    @cached_property
-    def _fitting(self) -> frozenset[str]:
-        if self.night.features:
-            return frozenset(name for name, end in self.earliest.items() if end < NEVER)
-        return frozenset(
-            job.name
-            for job, sure in zip(self.night.jobs, self.surely_in_time.tolist(), strict=True)
-            if sure or self.release[job.name] + _critical_path(job) <= self.due[job.name]
-        )
 
     def overfull(
         self, work: Mapping[str, Fraction], rate: Fraction | StepFunction
@@ -225,35 +143,20 @@ def room_of(rate: Fraction | StepFunction, start: Fraction, end: Fraction) -> Fr
     return rate * (end - start) if isinstance(rate, Fraction) else integral(rate, start, end)
 
 
-_KEY = "_checked"
-
-
 def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
 
-    Parameters
-    ----------
-    night : Instance
-    claim : Document
-    nights : bool
-        Whether an instance of several nights is accepted.
-
-    Raises
-    ------
-    InputError
-        If ``fill`` is not a number above 0, or r·P·D overflows.
+    Instances of several nights are accepted with ``nights``. `InputError` if ``fill`` is not a
+    number above 0, or r·P·D overflows.
     """
     if not nights:
         refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=quote(fill), place="options.fill")
-    facts: Facts | None = night.__dict__.get(_KEY)  # cached with the instance
-    if facts is None or facts.fill != as_written(fill):
-        facts = Facts(night, fill)
-    if facts.capacity > MOST:
+    facts = Facts(night, fill)
+    if facts.capacity > sys.float_info.max:
         raise InputError("a finite r·P·D", found=quote(fill), place="options.fill")
-    night.__dict__[_KEY] = facts
     return facts
 
 
@@ -265,22 +168,11 @@ def nights_of(season: Instance) -> dict[str, range]:
     }
 
 
-def _demands(night: Instance) -> Whole:
-    """Return T_1 of each job: predicted, else the sum of all task lengths."""
-    jobs, predicted = night.jobs, night.column("demand")
-    if not np.isnan(predicted).any():
-        return Whole.of(predicted)
-    parts = [
-        (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
-        for job in jobs
-    ]
-    if any(job.processors > 1 for job in jobs):
-        wide = [job.processors if job.demand is None else 1 for job in jobs]
-        return Whole.of_fractions(n * total(part) for n, part in zip(wide, parts, strict=True))
-    if not all(parts):
-        return Whole.of_fractions(map(total, parts))
-    starts = np.cumsum([0, *map(len, parts)])[:-1]
-    return Whole.of(np.array(list(chain.from_iterable(parts)), dtype=np.float64)).sums(starts)
+def _demand(job: Job) -> Fraction:
+    """Return T_1 of a job: predicted, else the sum of all task lengths on all processors."""
+    if job.demand is not None:
+        return as_written(job.demand)
+    return job.processors * total(chain(*(job.stages or ())))
 
 
 def _critical_path(job: Job) -> Fraction:
