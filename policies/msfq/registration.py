@@ -94,7 +94,6 @@ def admission_rule(
 
 
 def _common_options(flat: bool) -> dict[str, Option]:
-    """Return the options of every simulated policy."""
     options = {
         "arrivals": Option(
             COMPILED if flat else PLAIN,
@@ -176,7 +175,6 @@ def _replay(
     slowdown_bound: float,
     **own: Any,
 ) -> Replayed:
-    """Replay a log under a rule."""
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
     chosen = plan(classes_of(queue), name, **own)
@@ -245,7 +243,6 @@ def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = Fals
 
 
 def _remarks(queue: Instance, plan: RuleFactory, measured: Counters, arrivals: int) -> str:
-    """Return remarks on a run for the result."""
     notes = []
     if not plan.compiled or not COMPILES:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")

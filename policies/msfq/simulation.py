@@ -136,7 +136,6 @@ def draw(queue: Instance, arrivals: int, random: np.random.Generator, after: flo
 
 
 def _flat_state(queue: Instance, rule: FlatRule) -> FlatState:
-    """Return the state of an empty queue for a compiled rule."""
     needs = [job.need for job in queue.classes]
     zeros = [0] * len(needs)
     numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)
@@ -146,7 +145,6 @@ def _flat_state(queue: Instance, rule: FlatRule) -> FlatState:
 
 
 def _simulator(queue: Instance, rule: FlatRule, clock: np.random.Generator) -> kernels.Simulator:
-    """Return the simulator of an empty system."""
     count, most = len(queue.classes), queue.servers + 1
     whole = np.zeros(6, np.int64)
     whole[kernels.FREE], whole[kernels.FAULT] = queue.servers, -1
@@ -164,7 +162,6 @@ def _simulator(queue: Instance, rule: FlatRule, clock: np.random.Generator) -> k
 
 
 def _table(jobs: Trace) -> kernels.Jobs:
-    """Return jobs that have not arrived."""
     count = len(jobs.times)
     return kernels.Jobs(*jobs, np.full(count, np.nan), np.zeros(count, np.int64))
 
@@ -246,7 +243,6 @@ def _next_job(name: str, rule: Rule, state: State) -> Job | None:
 
 
 def _chosen_job(choice: Choice, state: State) -> Job | None:
-    """Return the waiting job that a rule has chosen, or None."""
     if isinstance(choice, Job):
         return choice if choice in state else None
     if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(state.needs):

@@ -125,7 +125,6 @@ def require_settled(
 
 
 def _jobs_by_quarter(queue: Instance, measured: Counters) -> list[tuple[str, float, float, float]]:
-    """Return by class the jobs in the system in the first and the last quarter, and arrivals."""
     quarter = len(measured.levels) // 4
     if quarter < 2:
         return []

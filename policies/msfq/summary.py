@@ -241,7 +241,6 @@ def _interval(measured: Counters, means: Floats, weights: Floats, enough: float)
 def _class_time(
     queue: Instance, measured: Counters, c: int, means: Floats, enough: float
 ) -> ClassTime:
-    """Return the measures of one class."""
     only = np.zeros(len(queue.classes))
     only[c] = 1.0
     seen = int(measured.counts[:, c].sum())
@@ -313,7 +312,6 @@ def measure(
 def _measures_by_name(
     labels: Labels, response: Floats, wait: Floats, slowdown: Floats
 ) -> dict[str, Measures]:
-    """Return the measures of each name; jobs without a name are omitted."""
     labelled = labels.codes >= 0
     codes, count = labels.codes[labelled], len(labels.names)
     jobs = np.bincount(codes, minlength=count)

@@ -44,7 +44,7 @@ from schedopt.formulations.msfq.threshold import Floats, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, OptimalTable
 from schedopt.solvers.engine import Engine, EngineTask
-from schedopt.solvers.msfq.searching import QueueSearch, run_search
+from schedopt.solvers.msfq import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.result import Result
 
@@ -187,7 +187,6 @@ class PolicySearch(QueueSearch):
             self._top = int(self._top * GROWTH ** grows[1])
 
     def _keep_bound(self, box: Box, bound: float) -> None:
-        """Keep the bound of a box, and the relative values that prove it, if it is better."""
         if not self._bound < bound <= (self.value or np.inf):
             return
         packed = zlib.compress(box.values.astype("<f8").tobytes(), 6)

@@ -174,7 +174,7 @@ def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
     queue = one_or_all(5, 0.834, 1.67e-5, 1.0, 0.1)
     result = solve(queue, formulation="optimal-policy")
     system = System.of(queue)
-    pair = table_times(system, result.solution, 40)
+    pair = table_times(system, result.solution)
     assert result.solution_status == "optimal"
     cost = system.objective("mean", *pair)
     assert result.bound < cost < result.bound * (1 + 1e-6)

@@ -126,7 +126,6 @@ def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report)
 
 
 def _check_bracket(solution: Bracketed, claim: Document, report: Report) -> None:
-    """Check that the policy is the best of those tried, and the bound the greatest one."""
     got, bounds = solution.policies, solution.bounds
     report.expect(solution.policy in got, f"policy: {solution.policy} was not tried")
     if solution.policy in got and claim.objective is not None:
@@ -140,7 +139,6 @@ def _check_bracket(solution: Bracketed, claim: Document, report: Report) -> None
 def _check_measures(
     queue: Instance, jobs: Jobs, solution: Replayed, starts: Floats, report: Report
 ) -> None:
-    """Recompute every measure of a replay."""
     ends = starts + jobs.run
     response, wait = ends - jobs.submit, starts - jobs.submit
     report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
@@ -218,7 +216,6 @@ def _lost_capacity(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> fl
 def _times_by_need(
     jobs: Jobs, response: Floats, constraints: Sequence[Constraint]
 ) -> dict[int, float | None]:
-    """Return the mean response time of the jobs of each need that a side constraint names."""
     needs = {rule.need for rule in constraints if isinstance(rule, ResponseTime)}
     rows = {need: jobs.need == need for need in needs}
     return {need: float(response[own].mean()) for need, own in rows.items() if own.any()}
@@ -243,7 +240,6 @@ def check_times(
 def _expect_close(
     report: Report, what: str, claimed: float | None, ours: float, scale: float | None = None
 ) -> None:
-    """Report a number that differs from the recomputed one."""
     ours = float(ours)
     report.expect(
         claimed is not None and same(claimed, ours, scale),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import inf, isfinite
 
 from schedopt.instances.constraints import Constraint, ResponseTime
+from schedopt.instances.extras import installed
 from schedopt.instances.msfq import Instance, OptimalTable, Thresholded
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq.chain import System, converged_times
+from schedopt.validation.msfq.chain import System, table_times
 from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Report, same
 
@@ -117,7 +118,6 @@ def _compare_curve(
     *,
     optimal: bool,
 ) -> None:
-    """Compare the curve, both classes' times and the threshold with the recomputed ones."""
     ours, best = least_objective(queue, constraints, found)
     wrong = []
     for l, (claimed, value) in enumerate(zip(solution.curve, ours, strict=True)):
@@ -169,8 +169,8 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
         return
     system = System.of(queue)
     pair = None
-    if queue.servers <= CHAIN_SERVERS and queue.load <= CHAIN_LOAD:
-        pair = converged_times(system, solution)
+    if queue.servers <= CHAIN_SERVERS and queue.load <= CHAIN_LOAD and installed("scipy"):
+        pair = table_times(system, solution)
     if pair is None:
         report.unjudged.append(
             f"the cost of the tables: only recomputed up to {CHAIN_SERVERS} servers, "

@@ -90,7 +90,6 @@ def _cycle_start_laws(system: System) -> Floats:
 
 
 def _real_product(left: Complex, right: Complex) -> Floats:
-    """Return the real part of a matrix product."""
     part: Floats = left.real @ right.real - left.imag @ right.imag
     return part
 

@@ -149,7 +149,6 @@ def most_held(jobs: Jobs, starts: Floats) -> int:
 
 
 def _overfull(queue: Instance) -> str:
-    """Return a remark if more servers are in use than there are at the recorded starts."""
     for name, _, part in queue.parts():
         jobs = part.jobs
         most = most_held(jobs, jobs.released if jobs.start is None else jobs.start)
@@ -160,7 +159,6 @@ def _overfull(queue: Instance) -> str:
 
 
 def _planning_estimates(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
-    """Return the estimates that a policy uses, and a remark on them."""
     if not policy.plans:
         return "none", ""
     jobs = queue.jobs
@@ -197,7 +195,6 @@ FILL = {"fill": one_of("stop", FILLS)}
 
 
 def _weighted_order(priority: str | None = None) -> Order:
-    """Return the order of a site's own priorities, by default without weights."""
     site = Priority() if priority is None else read_site(priority)
     return Order("weighted", site.backfill, priority=site)
 

@@ -145,7 +145,6 @@ def prepare(
 
 
 def _job_order(jobs: Jobs, servers: int, order: Order, log: Log) -> JobOrder:
-    """Return the initial state of an order."""
     from schedopt.policies.msfq.logs import kernels
 
     n, site = len(jobs), order.priority
@@ -189,7 +188,6 @@ def _constant_priorities(jobs: Jobs, servers: int, site: Priority, log: Log) -> 
 
 
 def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
-    """Return the number of each job's name in a column, 0 for other names."""
     if not levels or (names := jobs.labels(by)) is None:
         return np.zeros(len(jobs))
     each = [levels.get(name, 0.0) for name in names.names]

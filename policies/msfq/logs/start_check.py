@@ -84,7 +84,6 @@ class Instant:
         return NONE
 
     def _may_start(self, job: int, left: Any, spare: Any) -> bool:
-        """Return True if a job may pass the first that does not fit; record the free capacity."""
         self.idle.setdefault(job, left.copy())
         if not fits(job, self.replay.log.need, left):
             return False
@@ -181,7 +180,6 @@ def first_wrong_start(
 
 
 def _why_job_starts(found: Instant, job: int, name_of: Callable[[int], str]) -> str:
-    """Return in words why a job starts at the time."""
     if found.replay.order.key == "conservative":
         return "its reservation is due"
     why, considered = found.demand(job, found.idle[job]), list(found.idle)
@@ -195,7 +193,6 @@ def _why_job_starts(found: Instant, job: int, name_of: Callable[[int], str]) -> 
 
 
 def _why_job_waits(found: Instant, job: int, name_of: Callable[[int], str]) -> str:
-    """Return in words why a job does not start at the time."""
     if not found.happens:
         return f"no job is released, ends, or is due at {found.now:.12g}"
     if found.replay.order.key == "conservative":

@@ -291,13 +291,11 @@ class Scenarios:
 
 
 def _time_resolution(at: Snapshot) -> float:
-    """Return the wait that hardly counts."""
     runs = at.queue.jobs.run[at.ended]
     return float(runs.mean()) / DEFAULTS.resolution if len(runs) else 1.0
 
 
 def _log_waits(time: float, starts: Floats, grain: float) -> Floats:
-    """Return the logarithm of the remaining wait."""
     return np.asarray(np.log1p((starts - time) / grain))
 
 

@@ -117,7 +117,6 @@ class PriceSearch:
             self._at = following
 
     def _return_to_best(self) -> None:
-        """Return to the best prices and reduce the step length."""
         self._at = self.best.prices / self._unit
         self._ascent.halve()
 

@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq import Thresholded
 from schedopt.solvers.engine import Engine, EngineTask
-from schedopt.solvers.msfq.searching import QueueSearch, run_search
+from schedopt.solvers.msfq import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation, chain
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.solvers.result import Result

@@ -106,7 +106,6 @@ def exact_curve(system: System) -> Curve:
 
 
 def _stationary(point: Point) -> Any:
-    """Return π_0..π_{k-1}."""
     k = point.k
     radius, count, _ = circle(k)
     free, terms = series(point)
