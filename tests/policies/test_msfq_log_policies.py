@@ -1,5 +1,6 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
+import csv
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -8,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import log_oracle
+from builders.cli import ROOT
+from builders.cli import run as run_command
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_record
 
+from schedopt.instances import packed
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
@@ -20,10 +24,8 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.replay import Order, prepare
-from schedopt.policies.msfq.summary import confidence, fairness, measure
+from schedopt.policies.msfq.summary import confidence
 from schedopt.policies.registry import NotApplicableError, forget, registered
-from schedopt.solvers import compiling
 
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
@@ -47,7 +49,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-@tried(200, seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
+@tried(80, seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
 def test_log_policy_starts_equal_their_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
@@ -59,18 +61,6 @@ def test_log_policy_starts_equal_their_definition(
         assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
 
 
-@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-def test_log_policy_kernels_equal_plain_python(
-    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    queues = [random_parts(seed, 25) for seed in range(4)]
-    starts = [registration.replay_log(queue, name, "given", **options) for queue in queues]
-    monkeypatch.setattr(compiling, "COMPILES", False)
-    for queue, compiled in zip(queues, starts, strict=True):
-        plain = registration.replay_log(queue, name, "given", **options)
-        assert plain.tolist() == compiled.tolist()
-
-
 def shares(queue: Instance) -> list[float]:
     """Return each job's largest share of what there is of anything, in servers."""
     most = [queue.servers, *(max(amount, 1) for amount in queue.amounts)]
@@ -79,17 +69,12 @@ def shares(queue: Instance) -> list[float]:
     return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
 
 
-@pytest.mark.parametrize("name", sorted(registered("msfq").keys() - {"recorded", "nmsr"}))
-@tried(8, seed=SEEDS, several=st.booleans())
-def test_log_policy_treats_a_release_like_a_submit(name: str, seed: int, several: bool) -> None:
-    plain = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    queue = with_releases(plain, seed)
+@pytest.mark.parametrize("name", ["fcfs", "easy", "conservative", "adaptive-quickswap"])
+@tried(8, seed=SEEDS)
+def test_log_policy_treats_a_release_like_a_submit(name: str, seed: int) -> None:
+    queue = with_releases(queue_of(*random_jobs(seed, 25)), seed)
     released, rows = queue.as_released()
-    assert np.all(np.diff(released.jobs.submit) >= 0)
-    try:
-        found, expected = (POLICIES[name].run(one) for one in (queue, released))
-    except NotApplicableError:
-        return
+    found, expected = (POLICIES[name].run(one) for one in (queue, released))
     assert found.starts[rows].tolist() == expected.starts.tolist()
     held = (queue.jobs.release - queue.jobs.submit).mean()
     assert found.mean_response_time == pytest.approx(expected.mean_response_time + held)
@@ -99,7 +84,7 @@ def test_log_policy_treats_a_release_like_a_submit(name: str, seed: int, several
     )
 
 
-@tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
+@tried(100, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_backfilling_keeps_its_promises(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
     log = queue_of(jobs, servers)
@@ -112,17 +97,6 @@ def test_backfilling_keeps_its_promises(seed: int, name: str) -> None:
         assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
 
 
-def test_conservative_backfilling_starts_thousands_of_equal_jobs_without_gaps() -> None:
-    n = 1200
-    jobs = Jobs.of(np.zeros(n), np.full(n, 3), np.full(n, 2.0), np.full(n, 5.0))
-    starts = prepare(jobs, 3, Order("conservative"), jobs.planned()).run()
-    assert starts.tolist() == (2.0 * np.arange(n)).tolist()
-    n = 6000
-    fours = Jobs.of(np.zeros(n), np.ones(n), np.full(n, 2.0))
-    exact = prepare(fours, 4, Order("conservative")).run()
-    assert exact.tolist() == (2.0 * (np.arange(n) // 4)).tolist()
-
-
 SMALL = Jobs.of(
     [0, 0, 1, 2, 2],
     [2, 3, 1, 4, 1],
@@ -132,7 +106,7 @@ SMALL = Jobs.of(
 )
 
 
-def test_log_measures_confidence_and_fairness() -> None:
+def test_log_measures_confidence() -> None:
     draw = np.random.default_rng(1)
     covered = sum(
         abs(sample.mean() - 1) <= (confidence(sample) or 0)
@@ -140,9 +114,6 @@ def test_log_measures_confidence_and_fairness() -> None:
     )
     assert 180 <= covered <= 200
     assert confidence(np.ones(399)) is None
-    queue = queue_of(SMALL, 4)
-    alike = measure(queue, np.array([10.0, 0, 4, 22, 2])).by["user"]
-    assert 0.5 <= fairness(alike) <= 1
 
 
 def test_log_policy_uses_the_estimates_asked_for(tmp_path: Path) -> None:
@@ -179,10 +150,6 @@ def test_log_policy_gives_the_reason_if_it_does_not_apply() -> None:
         POLICIES["nmsr"].run(queue_of(SMALL, 4))
     with pytest.raises(NotApplicableError, match="needs classes of 1 and of 4"):
         POLICIES["msfq"].run(queue_of(SMALL, 4))
-    one_or_all = queue_of(Jobs.of([0, 0, 1], [1, 4, 1], [3, 3, 3]), 4)
-    assert POLICIES["msfq"].run(one_or_all, threshold=0).starts.tolist() == [3, 0, 3]
-    with pytest.raises(NotApplicableError, match="at most 10000000 servers"):
-        POLICIES["adaptive-quickswap"].run(queue_of(SMALL, 2 * 10**9))
 
 
 @tried(40, seed=SEEDS, several=st.booleans(), releases=st.booleans())
@@ -230,3 +197,32 @@ def test_log_policy_of_a_user(tmp_path: Path) -> None:
     assert biggest.note == "replayed in plain Python"
     for policy in own.values():
         forget(policy)
+
+
+PACKED = ROOT / "archive" / "backfilling.zip"
+SET = packed.unpack(PACKED, "")
+NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_backfilling_set_equals_plain_definitions(name: str) -> None:
+    queue = load(SET / "instances" / f"{name}.json")
+    with (SET / "starts" / f"{name}.csv").open() as file:
+        stored = list(csv.DictReader(file))
+    for policy in ("fcfs", "easy", "conservative", "saf"):
+        for _, rows, one in queue.parts():  # type: ignore[attr-defined]
+            starts = log_oracle.played(one, policy).starts
+            assert starts == [int(stored[row][policy]) for row in rows]
+
+
+def test_backfilling_set_verify_names_a_wrong_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {name: packed.read(PACKED, name) for name in packed.names(PACKED)}
+    starts = f"starts/{NAMES[0]}.csv"
+    files[starts] = files[starts].replace(b"\n4,6,6,", b"\n4,6,7,")
+    (tmp_path / "backfilling.zip").write_bytes(packed.pack(files))
+    monkeypatch.setenv("SCHEDOPT_ARCHIVE", str(tmp_path))
+    entry = f"backfilling/{NAMES[0]}"
+    said = run_command("archive", "verify", entry, status=1).stdout
+    assert "job 4 starts at 7, and should at 6 under easy" in " ".join(said.split())

@@ -208,21 +208,6 @@ def test_admission_rule_sees_sizes_only_if_asked() -> None:
         evaluate(queue, "mine", options={"estimates": "roughly"})
 
 
-def test_admission_rule_sees_running_jobs() -> None:
-    times: list[tuple[float, float]] = []
-
-    def watching(state: State) -> int | None:
-        times.extend((running.start, state.now) for running in state.in_service)
-        used = sum(running.job.need for running in state.in_service)
-        assert used == state.servers - state.free
-        return next(iter(state.fitting()), None)
-
-    register(watching)
-    evaluate(QUEUE, "mine", options={"arrivals": 1000})
-    assert times
-    assert all(start <= now for start, now in times)
-
-
 @pytest.mark.parametrize(
     ("choice", "says"),
     [

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.instances.starts import Start
 from schedopt.instances.tables import as_csv
 from schedopt.instances.times import Dates
 from schedopt.policies.msfq.logs import start_check, start_times
@@ -187,16 +186,6 @@ def test_start_times_of_an_export_equal_those_of_its_log(tmp_path: Path) -> None
         assert [one.earliest, one.median, one.latest] == pytest.approx(times, abs=120)
 
 
-def test_start_by_minutes_rounds_by_the_clock() -> None:
-    dates = Dates.of("2026-01-01T10:00:30Z")
-    start = Start(job="a", earliest=29.0, median=60.0, latest=31.0, requested=90.0)
-    found = start.by_minutes(dates)
-    assert [found.earliest, found.median, found.latest] == [-30, 90, 90]
-    assert found.requested == 90
-    unknown = Start(job="a", earliest=None, median=0.0, latest=None, requested=0.0)
-    assert unknown.by_minutes(dates).earliest is None
-
-
 JOBS = Jobs.of([0, 0, 1, 2, 2], [2, 3, 1, 4, 1], [10, 4, 8, 3, 20], [10, 4, 10, 3, 20])
 RIGHT = {  # four servers, worked out by hand
     "fcfs": [0, 10, 10, 18, 21],
@@ -206,14 +195,12 @@ RIGHT = {  # four servers, worked out by hand
 }
 SAID = [  # policy, starts by job that are not its own, and what is said of the first in time
     ("easy", {1: 12}, "job 1 starts at 12, and should at 10 under easy: at 10 it needs 3 of 4"),
-    ("easy", {3: 40}, "job 3 starts at 40, and should at 29 under easy: at 29 it needs 4 of 4"),
     ("easy", {4: 10}, "at 9 it needs 1 of 4 processors, and 2 are free; it ends by 29, after the"),
     ("easy", {2: 9}, "at 1 it needs 1 of 4 processors, and 2 are free; it ends by 11, after the "),
     ("easy", {4: 2}, "at 2 job 1 has a reservation at 10, and this one would end at 22: it needs"),
     ("saf", {0: 4}, "at 4 job 3 is before it in line and does not fit: it needs 4 of 4 proc"),
     ("easy", {4: 0}, "at 0 it is submitted at 2"),
     ("easy", {4: 5}, "at 5 no job is released, ends, or is due at 5"),
-    ("fcfs", {4: 10}, "at 10 job 3 is before it in line and does not fit: it needs 4 of 4"),
     ("conservative", {3: 20}, "at 14 its reservation is due"),
     ("conservative", {4: 9}, "at 9 its reservation is at 17, the earliest that delays none"),
 ]
@@ -250,7 +237,6 @@ def test_check_starts_explains_a_wrong_start(
     ("tolerance", "said"),
     [
         ("60s", "all 5 jobs start as they should"),
-        ("59.9", "job 4 starts at 69, and should at 9 under easy"),
         ("0", "job 2 starts at 3, and should at 1 under easy"),
     ],
 )
@@ -258,14 +244,6 @@ def test_check_starts_within_a_tolerance(tolerance: str, said: str, small_log: P
     starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n1,12\n2,3\n3,29\n4,69\n")
     asked = ("check-starts", small_log, starts, "--tolerance", tolerance)
     assert said in run(*asked, status=0 if "all" in said else 1).stdout
-
-
-@pytest.mark.parametrize("tolerance", ["soon", "-1", "nan"])
-def test_check_starts_refuses_a_wrong_tolerance(tolerance: str, small_log: Path) -> None:
-    starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n")
-    said = refused("check-starts", small_log, starts, "--tolerance", tolerance)
-    assert "--tolerance" in said
-    assert "a time such as 60s or 2m" in said
 
 
 def test_check_starts_matches_job_names(tmp_path: Path) -> None:
@@ -287,7 +265,6 @@ def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]
     return f"job,start\n{starts}", words
 
 
-BY_USER = 'priority={"weights": {"usage": 1}}'
 BAD = [
     (
         *bad("0,0\n1,10\n2,1\n3,29"),
@@ -295,23 +272,13 @@ BAD = [
         "found 4, without job '4'; expected a start of each",
     ),
     (
-        *bad("0,0\n0,10\n2,1\n3,29\n4,9"),
-        "line 3, column 'job'",
-        "found '0'; expected one row for each job",
-    ),
-    (
         *bad("0,0\n1,10\n2,1\n3,29\n5,9"),
         "line 6, column 'job'",
         "found '5'; expected a job's name, or its row from 0 to 4",
     ),
-    (*bad("0,\n1,1\n2,1\n3,29\n4,9"), "line 2, column 'start'", "an empty cell"),
     ("job,begin\n0,0\n", (), "line 1", "a column 'easy' of starts"),
     (*bad("0,0", ("--policy", "fast")), "", "a policy that replays logs"),
-    (
-        *bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)),
-        "",
-        "the column user",
-    ),
+    (*bad("0,0", ("--tolerance", "soon")), "--tolerance", "a time such as 60s or 2m"),
 ]
 
 

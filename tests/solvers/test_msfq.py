@@ -46,8 +46,7 @@ from schedopt.solvers.result import Result
 from schedopt.validation.msfq.chain import System, table_times
 
 
-@pytest.mark.parametrize("k", [2, 8])
-@pytest.mark.parametrize(("load", "near"), [(0.99, 1e-2), (0.999, 1e-3)])
+@pytest.mark.parametrize(("k", "load", "near"), [(2, 0.999, 1e-3), (8, 0.99, 1e-2)])
 def test_closed_forms_are_exact_where_no_phase_is_skipped(k: int, load: float, near: float) -> None:
     system = Threshold(at_load(k, load, p1=0.5)).system
     right = exact_curve(system)
@@ -68,11 +67,11 @@ def test_exact_values_lie_in_simulated_intervals(l: int, load: float) -> None:
 
 
 def test_area_approximation_is_closer_than_the_papers_and_both_overestimate() -> None:
-    system = Threshold(at_load(32, 0.95)).system
+    system = Threshold(at_load(16, 0.95)).system
     right, ours, theirs = (f(system) for f in (exact_curve, area, paper))
-    for l in (10, 20, 31):
+    for l in (5, 10, 15):
         assert right.small[l] < ours.small[l] < theirs.small[l]
-    assert theirs.small[31] / right.small[31] - 1 < 0.04
+    assert theirs.small[15] / right.small[15] - 1 < 0.06
     light = Threshold(at_load(32, 0.1)).system
     assert paper(light).small[16] > 1.5 * exact(light, 16)[0]
     assert not paper(light).assumption_ok[16]
@@ -121,15 +120,6 @@ def small() -> Instance:
     return queue
 
 
-@pytest.mark.slow
-def test_optimal_policy_cost_of_two_servers_at_load_0_9_is_known() -> None:
-    result = solve(small(), formulation="optimal-policy", options={"tolerance": 3e-7})
-    assert result.objective == pytest.approx(9.6421532, abs=3e-6)
-    assert result.termination == result.solution_status == "optimal"
-    assert result.bound < result.objective
-    assert result.gap <= 1e-6
-
-
 @pytest.mark.parametrize(
     ("k", "unit", "objective"), [(2, 1e-3, "mean"), (3, 1.0, "weighted"), (2, 1e6, "mean")]
 )
@@ -159,11 +149,8 @@ def test_optimal_policy_bounds_every_policy() -> None:
     assert compared >= 4
 
 
-@pytest.mark.parametrize(("k", "m1", "mk"), [(2, 2.5, 0.4), (4, 2.5, 1.0)])
-def test_optimal_policy_has_the_right_times_of_large_jobs_that_are_rare(
-    k: int, m1: float, mk: float
-) -> None:
-    queue = one_or_all(k, 0.99 * 0.66 * k * m1, 0.01 * 0.66 * mk, m1, mk)
+def test_optimal_policy_has_the_right_times_of_large_jobs_that_are_rare() -> None:
+    queue = one_or_all(2, 0.99 * 0.66 * 2 * 2.5, 0.01 * 0.66 * 0.4, 2.5, 0.4)
     result = solve(queue, formulation="optimal-policy")
     assert result.solution.truncation > 0  # it has to be divided among the classes
     assert result.violations == ()
@@ -238,7 +225,7 @@ def values(queue: Instance, starts: Any) -> float:
     return float(np.average(response, weights=weights))
 
 
-@tried(60, seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
+@tried(30, seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
 @example(seed=6795789, objective="mean", big=1.0)
 def test_log_bound_holds_for_every_policy(seed: int, objective: str, big: float) -> None:
     jobs, servers = random_jobs(seed, 12)
@@ -254,7 +241,7 @@ def test_log_bound_holds_for_every_policy(seed: int, objective: str, big: float)
         assert result.bound <= values(queue, replay_log(queue, name, "exact")) * (1 + 1e-9)
 
 
-@tried(80, seed=SEEDS, objective=OBJECTIVES, releases=st.booleans())
+@tried(40, seed=SEEDS, objective=OBJECTIVES, releases=st.booleans())
 def test_log_bound_of_partitions_holds(seed: int, objective: str, releases: bool) -> None:
     queue = random_parts(seed, 5, objective=objective)
     queue = with_releases(queue, seed) if releases else queue
@@ -281,16 +268,6 @@ def test_log_bound_of_partitions_holds(seed: int, objective: str, releases: bool
         assert schedopt.check(queue, claim).bound != "re-proved"
 
 
-@tried(40, seed=SEEDS, objective=OBJECTIVES)
-def test_log_bound_counts_the_time_to_release(seed: int, objective: str) -> None:
-    queue = with_releases(queue_of(*random_jobs(seed, 5), objective=objective), seed)
-    best = least(queue)
-    result = schedopt.solve(LogBound(queue), certificate=True)
-    assert result.violations == ()
-    assert result.bound_checked
-    assert result.bound <= best * (1 + 1e-9) <= result.objective * (1 + 2e-9)
-
-
 def test_log_relaxations_equal_hand_calculations() -> None:
     found = bounds(queue_of(Jobs.of([0, 0, 1], [4, 4, 4], [4, 2, 1]), 4))
     assert found["run"] == pytest.approx(7 / 3)
@@ -302,14 +279,6 @@ def test_log_relaxations_equal_hand_calculations() -> None:
     # Both have work 8, which is done evenly from 0 to 4: on average at 2.
     heavy = bounds(queue_of(Jobs.of([0, 0], [1, 4], [8, 2]), 4, objective="weighted"))
     assert heavy["busy-dates"] == pytest.approx(2 + (8 + 2) / 2 / 2)
-
-
-def test_log_prices_equal_hand_calculations() -> None:
-    # Two jobs that need the machine, at once: one waits for the other, 1 + (1 + 4).
-    queue = queue_of(Jobs.of([0, 0], [2, 2], [1, 4]), 2)
-    result = schedopt.solve(LogBound(queue))
-    assert result.objective == 3.0
-    assert result.bound == pytest.approx(3.0, rel=1e-3)
 
 
 def test_log_prices_prove_more_than_relaxations() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pytest
 from builders.effort import examples
 from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
@@ -132,36 +131,3 @@ def test_relative_values_bound_equals_the_least_over_states(
     least = min(change(*state) for state in states)
     shown = bellman.proven_bound(queue, told)
     assert least - 1e-9 * (1 + abs(least)) <= shown <= least
-
-
-@pytest.mark.parametrize("objective", ["mean", "weighted"])
-@pytest.mark.parametrize("which", range(4))
-def test_relative_values_slopes_at_their_limit(which: int, objective: str) -> None:
-    """Each of the four inequalities on its own: what just keeps it is taken, and no more."""
-    l1, lk, m1, mk = 0.3, 0.2, 1.5, (0.8, 0.3, 0.8, 9.0)[which]
-    queue = one_or_all(2, l1, lk, m1, mk, objective=objective)
-    small, large = (
-        w / job.arrival_rate for w, job in zip(queue.weights(), queue.classes, strict=True)
-    )
-    more = 0.02 * min(small, large)
-    w, b, e = (
-        (0.0, more, (large + l1 * more) / (mk - lk)),
-        (0.0, (large + lk * more) / (2 * m1 - l1), more),
-        ((small + lk * more) / (2 * m1 - l1), more, 0.0),
-        (more, (small + l1 * more) / (mk - lk), 0.0),
-    )[which]
-
-    def judge(by: float) -> float:
-        bends = [(by * w, b, e), (w, by * b, e), (w, b, by * e)][(2, 1, 0, 1)[which]]
-        told = bellman.RelativeValues(
-            small_most=1,
-            large_most=1,
-            prices=(0.0, 0.0),
-            bends=bends,
-            values=packed(np.zeros((2, 4, 2))),
-        )
-        return bellman.proven_bound(queue, told)
-
-    judge(1 - 1e-9)
-    with pytest.raises(ValueError, match="second differences are too large"):
-        judge(1 + 1e-9)

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
-from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.constraints import ResponseTime
-from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, Partition, Replayed
-from schedopt.instances.msfq.answers import pack_starts, unpack_starts
+from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.summary import measure
@@ -47,7 +45,7 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
 
 
 @tried(
-    150,
+    60,
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(LOG_POLICIES)),
     objective=st.sampled_from(["mean", "weighted"]),
@@ -109,7 +107,6 @@ def test_check_log_finds_impossible_starts() -> None:
     [
         "mean_wait",
         "mean_response_time",
-        "weighted_response_time",
         "mean_bounded_slowdown",
         "utilization",
         "loss_of_capacity",
@@ -147,14 +144,6 @@ def test_check_log_judges_side_constraints() -> None:
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
-
-
-@given(st.lists(st.floats(allow_nan=False), max_size=50))
-def test_pack_starts_round_trip(values: list[float]) -> None:
-    starts = np.array(values, dtype=np.float64)
-    assert unpack_starts(pack_starts(starts), len(values)).tobytes() == starts.tobytes()
-    with pytest.raises(InputError, match="packed"):
-        unpack_starts(pack_starts(starts), len(values) + 1)
 
 
 def test_check_log_reproves_a_bound_or_refuses_it() -> None:
