@@ -55,30 +55,18 @@ def simulate(
 
     Parameters
     ----------
-    queue : Instance
-        An instance of job classes.
-    plan : RuleFactory
-        The rule.
-    arrivals : int
-        The number of arrivals; of a trace, at most so many jobs are used.
-    seed : int
-        The seed of the random jobs.
+    arrivals, warm : int
+        The number of arrivals, of which ``warm`` are not counted: by default a tenth, and 0 with a
+        trace.
     trace : Trace, optional
         Jobs that replace the random ones. Then the simulation continues until all jobs end, and a
         rule is called once after all events at the same time.
     estimates : bool
         Whether rules in plain Python know the size of each job.
-    warm : int, optional
-        Arrivals that are not counted: by default a tenth, and 0 with a trace.
     grid : sequence of float
         Times at which the numbers of jobs in the system are sampled, in ascending order.
     chunk : int
         The number of random jobs that are drawn at a time.
-
-    Raises
-    ------
-    InputError
-        If the rule fails, or starts a job that does not wait or does not fit.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
@@ -251,17 +239,7 @@ def _chosen_job(choice: Choice, state: State) -> Job | None:
 
 
 class Measurement:
-    """The counters of a simulation, from the starts of jobs that have ended.
-
-    Parameters
-    ----------
-    queue : Instance
-        An instance of job classes.
-    arrivals, warm : int
-        The number of jobs, and the number of jobs in the warm-up, which are not counted.
-    grid : ndarray
-        Times at which the jobs in the system are counted.
-    """
+    """The counters of a simulation, from the starts of jobs that have ended."""
 
     def __init__(self, queue: Instance, arrivals: int, warm: int, grid: Floats) -> None:
         batches = max(1, min(BATCHES, arrivals - warm))

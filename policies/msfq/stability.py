@@ -81,18 +81,10 @@ def require_settled(
 ) -> None:
     """Raise an error if a class starves or jobs pile up in a run: its means would mislead.
 
-    Parameters
-    ----------
-    queue, policy, measured
-        The instance, the name of the policy, and the counters of the run.
-    proven : bool
-        Whether the policy is proven stable here, so that the run is only too short.
-    starved : float
-        A job starves if it has waited for this fraction of the run.
-    growth : float
-        A class piles up if its number of jobs in the system grows by this factor from the first
-        quarter of the run to the last, and to more than the square root of its arrivals, which is
-        the rate of growth at the limit of stability.
+    A job starves if it has waited for the fraction ``starved`` of the run. A class piles up if its
+    number of jobs in the system grows by the factor ``growth`` from the first quarter of the run to
+    the last, and to more than the square root of its arrivals, the rate of growth at the limit of
+    stability. A policy that is ``proven`` stable has only had too short a run.
 
     Raises
     ------

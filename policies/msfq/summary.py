@@ -135,28 +135,13 @@ class Trace(NamedTuple):
 class Counters(NamedTuple):
     """The counters of a simulation over B batches and C classes.
 
-    Attributes
-    ----------
-    sums, counts : ndarray, shape (B, C)
-        Response times and completed jobs.
-    levels : ndarray, shape (B, C)
-        Jobs in the system at the start of each batch.
-    areas, came : ndarray, shape (C,)
-        The number of jobs in the system integrated over time, and arrivals.
-    histogram : ndarray, shape (C, buckets)
-        Response times.
-    phases : ndarray, shape (2, 5)
-        Time in MSFQ's phases, and entries; phase 0 is an empty system.
-    starts : ndarray
-        The start of each job, if recorded.
-    samples : ndarray, shape (G, C)
-        Jobs in the system at the times of the grid.
-    oldest : ndarray, shape (C,)
-        How long the oldest waiting job has waited at the end; 0 where none waits.
-    time, busy : float
-        The time that was counted, and the number of busy servers integrated over it.
-    elapsed : float
-        The simulated time with the warm-up.
+    Shape (B, C): ``sums`` of response times and ``counts`` of completed jobs, ``levels`` of jobs in
+    the system at the start of each batch. Shape (C,): ``areas``, the number of jobs in the system
+    integrated over time, ``came`` of arrivals, and ``oldest``, how long the oldest waiting job has
+    waited at the end. ``histogram`` has the response times of each class by bucket, ``phases``,
+    shape (2, 5), the time in MSFQ's phases and the entries (phase 0: an empty system), ``samples``
+    the jobs in the system at the times of the grid. ``time`` was counted, ``elapsed`` has the
+    warm-up as well, and ``busy`` is the number of busy servers integrated over the former.
     """
 
     sums: Floats

@@ -130,30 +130,13 @@ def begin(now: float, place: int, log: Log, machine: ReplayState) -> None:
 class JobOrder(NamedTuple):
     """An order of the waiting jobs, and what follows the first job that does not fit.
 
-    Attributes
-    ----------
-    kind : int
-        `FIXED`, `WFP3` or `WEIGHTED`.
-    fill : int
-        `STOP`, `SKIP` or `EASY`.
-    oldest : bool
-        Whether the oldest waiting job is the first, whatever the keys of those that may pass it.
-    keys, constant : ndarray, shape (jobs,)
-        The keys of waiting jobs, of which the least goes first; and the constant part of each
-        job's weighted priority.
-    age, stretch, fair_share, usage : float
-        Weights of priorities: see `instances.msfq.site.Weights`.
-    max_age, half_life : float
-        The waiting time at which age counts fully, and the half-life of usage.
-    user : ndarray of int, shape (jobs,)
-        The user of each job.
-    shares : ndarray, shape (users,)
-        The sum of all shares divided by the user's share.
-    used, rates, by_user : ndarray, shape (users,)
-        Decayed usage at the time ``updated[0]``, the size of what each user holds, and the part of
-        priorities from usage.
-    spare : ndarray
-        The spare capacity of each resource at the reservation of the first job.
+    ``kind`` is `FIXED`, `WFP3` or `WEIGHTED`, ``fill`` is `STOP`, `SKIP` or `EASY`. With ``oldest``
+    the oldest waiting job is the first, whatever the keys of those that may pass it. The least of
+    the ``keys`` goes first; ``constant`` is the part of weighted priorities that does not change.
+    ``age`` to ``half_life`` are those of `instances.msfq.site.Priority`. By user: ``shares`` is the
+    sum of all shares divided by the user's, ``used`` the decayed usage at the time ``updated[0]``,
+    ``rates`` the size of what the user holds, ``by_user`` the part of priorities from usage.
+    ``spare`` is the spare capacity of each resource at the reservation of the first job.
     """
 
     kind: int

@@ -37,19 +37,7 @@ ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
 
 @dataclass(frozen=True)
 class LogPolicy:
-    """A policy for logs.
-
-    Attributes
-    ----------
-    order : callable
-        Returns the order of a replay from the policy's options.
-    summary, source : str
-        What it does, and where it is defined.
-    options : mapping of str to Option
-        Its own options.
-    plans : bool
-        Whether it uses estimates.
-    """
+    """A policy for logs: ``order`` makes its order from its options, and it may use estimates."""
 
     order: Callable[..., Order]
     summary: str = ""
@@ -67,22 +55,7 @@ def run(
     slowdown_bound: float = SLOWDOWN_BOUND,
     **own: Any,
 ) -> Replayed:
-    """Replay a log under a policy, and return the measures.
-
-    Parameters
-    ----------
-    name : str
-        A policy for logs.
-    queue : Instance
-        Of a log.
-    estimates : {"given", "exact"}, optional
-        The run times that the policy expects. By default those of the log, if it has estimates.
-    starts : str, optional
-        A file to which the start of each job is written.
-    slowdown_bound : float
-        τ, in the log's unit.
-    **own
-        The policy's options.
+    """Replay a log under a policy, and return the measures; see the options of the policy.
 
     Raises
     ------

@@ -30,16 +30,9 @@ LONG = "long jobs' servers, limit "
 class Order:
     """The order of the jobs in a replay, and what follows the first job that does not fit.
 
-    Attributes
-    ----------
-    key : str
-        One of `KEYS`, ``wfp3``, ``weighted`` or ``conservative``.
-    fill : str
-        One of `FILLS`.
-    fill_key : str, optional
-        With ``arrival``, another fixed order in which jobs may pass the first.
-    priority : Priority
-        The weights of ``weighted``.
+    ``key`` is one of `KEYS`, ``wfp3``, ``weighted`` (with the weights of ``priority``) or
+    ``conservative``; ``fill`` is one of `FILLS`. With ``arrival``, jobs may pass the first in
+    another fixed order, the ``fill_key``.
     """
 
     key: str
@@ -93,18 +86,8 @@ def prepare(
 ) -> Replay:
     """Return a replay that has not begun, on a machine without partitions.
 
-    Parameters
-    ----------
-    jobs : Jobs
-        The log.
-    servers : int
-        Of the machine.
-    order : Order
-        The discipline.
-    planned : ndarray, shape (jobs,), optional
-        The run times that the policy expects, at least the actual ones, which are the default.
-    amounts : sequence of int
-        The capacity of each resource that jobs need in addition to servers.
+    The policy expects the run times ``planned``, at least the actual ones, which are the default.
+    ``amounts`` are the capacities of the resources that jobs need in addition to servers.
     """
     from schedopt.policies.msfq.logs import kernels
 

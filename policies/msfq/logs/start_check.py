@@ -27,18 +27,11 @@ NONE = -1
 
 @dataclass
 class Instant:
-    """What a policy considers at one time of a replay.
+    """What a policy considers at one time of a replay, if something ``happens`` then.
 
-    Attributes
-    ----------
-    happens : bool
-        Whether a job is released, ends, or has a reservation that is due.
-    idle : dict of int to ndarray
-        The free capacity of each resource when the policy considers a job, in that order.
-    spare : dict of int to ndarray
-        The spare capacity beside the reservation, for jobs that would end after it.
-    head, time : int, float
-        The job with a reservation, and its shadow time.
+    ``idle`` is the free capacity of each resource when the policy considers a job, in that order;
+    ``spare`` is that beside the reservation, for jobs that would end after it. ``head`` is the job
+    with a reservation, and ``time`` its shadow time.
     """
 
     replay: Replay
@@ -119,20 +112,7 @@ def first_wrong_start(
 ) -> WrongStart | None:
     """Return the first job in time whose start is not the policy's, None if there is none.
 
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    name : str
-        A policy for logs, and ``own`` its options.
-    starts : ndarray, shape (jobs,)
-        Claimed starts, in the log's unit.
-    estimates : str
-        ``given`` or ``exact``: how long the policy believes that jobs run.
-    tolerance : float
-        How far from the policy's a start may be, in the log's unit.
-    rounding : float
-        The difference that two equal starts may have, in the log's unit.
+    Starts may differ by ``tolerance``, and equal starts by ``rounding``, in the log's unit.
 
     Raises
     ------

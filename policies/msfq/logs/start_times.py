@@ -14,7 +14,7 @@ Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", A
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,44 +26,28 @@ from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Labels
 Rows = NDArray[np.intp]
 
 
+JOBS_PER_MOMENT = 40
+"""Waiting jobs that are sampled at each moment of the past, spread over the queue."""
+HALF_LIFE = 0.3
+"""The half-life of a moment's weight, as a fraction of the moments."""
+FEWEST_STARTS = 100
+"""The fewest past starts for a calibration; with fewer, intervals are not calibrated."""
+RESOLUTION = 100.0
+"""Waits below the mean run time divided by this hardly count."""
+FEWEST_JOBS, RECENT_JOBS = 20, 200
+"""Ended jobs of a user, or of a size, from which they have a distribution of their own, and the
+most of them that count, the last to end."""
+LEAST_REMAINING = 1e-9
+"""The least remaining part of a running job."""
+
+
 @dataclass(frozen=True)
 class PredictionParams:
-    """Parameters of predicted start times.
-
-    Attributes
-    ----------
-    scenarios, past_scenarios : int
-        Scenarios now, and at each moment of the past.
-    moments : int
-        Moments of the past on which intervals are calibrated.
-    jobs_per_moment : int
-        Waiting jobs sampled at each of these, spread over the queue.
-    half_life : float
-        The half-life of a moment's weight, as a fraction of the moments.
-    fewest_starts : int
-        The fewest past starts for a calibration; with fewer, intervals are not calibrated.
-    resolution : float
-        Waits below the mean run time divided by this hardly count.
-    fewest_jobs, recent_jobs : int
-        Ended jobs of a user, or of a size, from which they have a distribution of their own, and
-        the most of them that count, the last to end.
-    least_remaining : float
-        The least remaining part of a running job.
-    """
+    """Scenarios now and at each moment of the past, and moments on which intervals are judged."""
 
     scenarios: int = 200
     past_scenarios: int = 40
     moments: int = 40
-    jobs_per_moment: int = 40
-    half_life: float = 0.3
-    fewest_starts: int = 100
-    resolution: float = 100.0
-    fewest_jobs: int = 20
-    recent_jobs: int = 200
-    least_remaining: float = 1e-9
-
-
-DEFAULTS = PredictionParams()
 
 
 class Snapshot:
@@ -105,9 +89,7 @@ class Snapshot:
         waiting = len(self.waiting)
         gone, count = self.time - float(bare.submit[0]), len(bare) - waiting
         mine = runs[waiting:]
-        rest = np.maximum(
-            mine - self.elapsed[waiting:], DEFAULTS.least_remaining * np.maximum(mine, 1.0)
-        )
+        rest = np.maximum(mine - self.elapsed[waiting:], LEAST_REMAINING * np.maximum(mine, 1.0))
         run = bare.run.copy()
         run[:running], run[count:] = gone + rest, runs[:waiting]
         asked = None
@@ -169,8 +151,8 @@ class History:
     def _add_runs(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
         """Add the distributions of ended jobs for each key."""
         for key in np.unique(keys[rows]).tolist():
-            own = rows[keys[rows] == key][-DEFAULTS.recent_jobs :]
-            if len(own) >= DEFAULTS.fewest_jobs or by == "all":
+            own = rows[keys[rows] == key][-RECENT_JOBS:]
+            if len(own) >= FEWEST_JOBS or by == "all":
                 self._pools[by, key, rated] = np.sort(self.jobs.run[own] / self._asked[own])
 
     def _similar_runs(self, row: int) -> Floats:
@@ -232,7 +214,6 @@ class Starts(NamedTuple):
     of the logarithm of the wait, and ``calibrated_on`` the number of past starts that it is from.
     """
 
-    rows: Rows
     earliest: Floats
     median: Floats
     latest: Floats
@@ -247,18 +228,17 @@ def start_times(
     *,
     level: float,
     seed: int = 0,
-    params: PredictionParams = DEFAULTS,
+    params: PredictionParams = PredictionParams(),
 ) -> Starts:
     """Return intervals that contain each start with probability ``level``."""
     grain = _time_resolution(at)
-    drawn = Scenarios(simulate, seed)
-    low, middle, high = drawn.interval(at, level, params.scenarios)
-    (requested,) = drawn.starts(at, [requested_runs(at)])
-    scores, seen, counts = _miss_scores(at, drawn, level, params)
-    shift = _quantile(scores, seen, counts, level) if len(scores) >= params.fewest_starts else 0.0
+    low, middle, high = interval(at, simulate, level, params.scenarios, seed)
+    (requested,) = simulated_starts(at, simulate, [requested_runs(at)])
+    past = partial(interval, simulate=simulate, level=level, count=params.past_scenarios, seed=seed)
+    scores, seen, counts = _miss_scores(at, past, params.moments)
+    shift = _quantile(scores, seen, counts, level) if len(scores) >= FEWEST_STARTS else 0.0
     low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
     return Starts(
-        at.waiting,
         np.minimum(low, middle),
         middle,
         np.maximum(high, middle),
@@ -268,31 +248,23 @@ def start_times(
     )
 
 
-@dataclass(frozen=True)
-class Scenarios:
-    """Simulations of a policy with run times drawn from the past."""
+def simulated_starts(at: Snapshot, simulate: Simulate, runs: Iterable[Floats]) -> Floats:
+    """Return the starts of waiting jobs for run times, shape (scenarios, waiting)."""
+    estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
+    return np.array([simulate(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs])
 
-    simulate: Simulate
-    seed: int
 
-    def starts(self, at: Snapshot, runs: Iterable[Floats]) -> Floats:
-        """Return the starts of waiting jobs for run times, shape (scenarios, waiting)."""
-        estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
-        return np.array(
-            [self.simulate(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs]
-        )
-
-    def interval(self, at: Snapshot, level: float, count: int) -> tuple[Floats, Floats, Floats]:
-        """Return the two ends, and the median between them, of the middle ``level`` of starts."""
-        tail = (1 - level) / 2
-        runs = History(at.queue.jobs, at.ended).draw(at.unfinished, at.elapsed, count, self.seed)
-        low, middle, high = np.quantile(self.starts(at, runs), (tail, 0.5, 1 - tail), axis=0)
-        return low, middle, high
+def interval(at: Snapshot, simulate: Simulate, level: float, count: int, seed: int) -> Floats:
+    """Return the two ends of the middle ``level`` of starts, and the median between them."""
+    tail = (1 - level) / 2
+    runs = History(at.queue.jobs, at.ended).draw(at.unfinished, at.elapsed, count, seed)
+    starts = simulated_starts(at, simulate, runs)
+    return np.asarray(np.quantile(starts, (tail, 0.5, 1 - tail), axis=0))
 
 
 def _time_resolution(at: Snapshot) -> float:
     runs = at.queue.jobs.run[at.ended]
-    return float(runs.mean()) / DEFAULTS.resolution if len(runs) else 1.0
+    return float(runs.mean()) / RESOLUTION if len(runs) else 1.0
 
 
 def _log_waits(time: float, starts: Floats, grain: float) -> Floats:
@@ -318,7 +290,7 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
 
 
 def _miss_scores(
-    at: Snapshot, drawn: Scenarios, level: float, params: PredictionParams
+    at: Snapshot, interval_at: Callable[[Snapshot], Floats], count: int
 ) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Return by how much past intervals missed, which misses are known, and their weights.
 
@@ -326,15 +298,15 @@ def _miss_scores(
     that of a start now.
     """
     scores, seen, counts = [np.empty(0)], [np.empty(0, dtype=np.bool_)], [np.empty(0)]
-    times = moments(at.queue, at.starts, at.time, params.moments)
+    times = moments(at.queue, at.starts, at.time, count)
     for age, time in enumerate(reversed(times)):
         past = Snapshot(at.queue, at.starts, time)
         if not len(past.waiting) or not len(past.ended):
             continue
         grain = _time_resolution(past)
-        low, _, high = drawn.interval(past, level, params.past_scenarios)
+        low, _, high = interval_at(past)
         some = np.unique(
-            np.linspace(0, len(past.waiting) - 1, params.jobs_per_moment).round().astype(np.intp)
+            np.linspace(0, len(past.waiting) - 1, JOBS_PER_MOMENT).round().astype(np.intp)
         )
         starts = at.starts[past.waiting[some]]
         started = starts <= at.time
@@ -342,7 +314,7 @@ def _miss_scores(
         below, above = (_log_waits(time, part[some], grain) for part in (low, high))
         scores.append(np.maximum(np.where(started, below - real, -np.inf), real - above))
         seen.append(started)
-        counts.append(np.full(len(some), 0.5 ** (age / (params.half_life * len(times)))))
+        counts.append(np.full(len(some), 0.5 ** (age / (HALF_LIFE * len(times)))))
     return np.concatenate(scores), np.concatenate(seen), np.concatenate(counts)
 
 

@@ -47,7 +47,7 @@ def start_times(
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import replay_log
-    from schedopt.policies.msfq.logs.start_times import DEFAULTS, Snapshot
+    from schedopt.policies.msfq.logs.start_times import FEWEST_STARTS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
 
     estimates, own = replay_options(queue, policy, options)
@@ -68,11 +68,11 @@ def start_times(
     waiting = [names[row] for row in snapshot.waiting]
     if job is not None and job not in waiting:
         raise InputError(f"a job that waits{listing(waiting)}", found=quote(job), parameter="job")
-    answer = StartTimes((), 0, 0.0, at, len(waiting), DEFAULTS.fewest_starts, observed.dates)
+    answer = StartTimes((), 0, 0.0, at, len(waiting), FEWEST_STARTS, observed.dates)
     if not waiting:
         return answer
     found = predicted(snapshot, play, level=level, seed=seed)
-    calibrated = found.calibrated_on >= DEFAULTS.fewest_starts
+    calibrated = found.calibrated_on >= FEWEST_STARTS
     columns = (found.earliest, found.median, found.latest, found.requested)
     rows = (
         Start(

@@ -165,27 +165,9 @@ def find_cheapest_starts(  # noqa: PLR0917
 
     A start S costs unit·weight·(S + run - submit) + need·(price integral from S to S + run). The
     cost is piecewise linear, with breaks where S or S + run is a grid time. So one of these or the
-    submit is optimal; the earliest one is taken among equals.
-
-    Parameters
-    ----------
-    jobs : LogJobs
-        In order of submit; no submit is before the grid.
-    unit : int
-        Cost of one tick of waiting at weight 1, in the unit of the prices.
-    grid : ndarray of int, shape (cells + 1,)
-        Times at which prices change, in ticks.
-    prices : ndarray of int, shape (cells + 1,)
-        Price of a server for one tick from each grid time on; the last one is 0.
-    paid : ndarray of int, shape (cells + 1,)
-        Price integral from the first grid time to each.
-    costs, starts : ndarray of int, shape (jobs,)
-        Filled with the least cost and the start of each job.
-
-    Returns
-    -------
-    int
-        The number of starts compared.
+    submit is optimal; the earliest one is taken among equals. ``prices`` are those of a server for
+    one tick from each grid time on, and ``paid`` their integrals up to it. Fills ``costs`` and
+    ``starts``; returns the number of starts compared.
     """
     submit, need, run, weight = jobs
     cells = grid.size - 1
