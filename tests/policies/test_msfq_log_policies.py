@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from builders import log_oracle
 from builders.cli import ROOT
-from builders.cli import run as run_command
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_record
 
-from schedopt.instances import packed
+from schedopt.instances import examples
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
@@ -199,8 +198,7 @@ def test_log_policy_of_a_user(tmp_path: Path) -> None:
         forget(policy)
 
 
-PACKED = ROOT / "archive" / "backfilling.zip"
-SET = packed.unpack(PACKED, "")
+SET = examples.unpack(ROOT / "archive" / "backfilling.zip", "")
 NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
 
 
@@ -213,16 +211,3 @@ def test_backfilling_set_equals_plain_definitions(name: str) -> None:
         for _, rows, one in queue.parts():  # type: ignore[attr-defined]
             starts = log_oracle.played(one, policy).starts
             assert starts == [int(stored[row][policy]) for row in rows]
-
-
-def test_backfilling_set_verify_names_a_wrong_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {name: packed.read(PACKED, name) for name in packed.names(PACKED)}
-    starts = f"starts/{NAMES[0]}.csv"
-    files[starts] = files[starts].replace(b"\n4,6,6,", b"\n4,6,7,")
-    (tmp_path / "backfilling.zip").write_bytes(packed.pack(files))
-    monkeypatch.setenv("SCHEDOPT_ARCHIVE", str(tmp_path))
-    entry = f"backfilling/{NAMES[0]}"
-    said = run_command("archive", "verify", entry, status=1).stdout
-    assert "job 4 starts at 7, and should at 6 under easy" in " ".join(said.split())

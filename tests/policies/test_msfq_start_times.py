@@ -86,31 +86,22 @@ def test_start_times_intervals_cover_their_level() -> None:
 
 
 def test_start_times_on_the_command_line(tmp_path: Path) -> None:
-    schedopt.dump(log(120, 4, 5, load=1.5), tmp_path / "log.json")
     file, told = tmp_path / "log.json", tmp_path / "starts.csv"
+    plain, start = log(120, 4, 5, load=1.5), "2026-03-29T01:00[Europe/Berlin]"
+    dated = msgspec.structs.replace(plain, start=start).with_jobs(plain.jobs)
+    schedopt.dump(dated, file)
     rows = json.loads(run("start-times", file, "--at", "300", "--json").stdout)
     assert rows and set(rows[0]) == {"job", "earliest", "median", "latest", "requested"}
-    one = json.loads(run("start-times", file, "--at=300", "--json", "--job", rows[1]["job"]).stdout)
-    assert one == rows[1:2]
+    asked = ("--at", "2026-03-29T01:05", "--json", "--job", rows[1]["job"])  # 300 s on
+    assert json.loads(run("start-times", file, *asked).stdout) == rows[1:2]
     run("start-times", file, "--at", "300", "--policy", "fcfs", "--level", "0.5", "-o", told)
     assert told.read_text().splitlines()[0] == "job,earliest,median,latest,requested"
-    first = int(schedopt.load(file).jobs.submit[0])
-    assert "0 jobs wait" in run("start-times", file, "--at", first).stderr
-    plain, start = schedopt.load(file), "2026-03-29T01:00[Europe/Berlin]"
-    dated = msgspec.structs.replace(plain, start=start).with_jobs(plain.jobs)
-    schedopt.dump(dated, tmp_path / "dated.json")
-    for at in ("2026-03-29T01:05", "2026-03-29T00:05Z"):  # 300 s on
-        again = run("start-times", tmp_path / "dated.json", "--at", at, "--json").stdout
-        assert json.loads(again) == rows
-    shown = run("start-times", tmp_path / "dated.json", "--at", "300").stdout
-    assert "2026-03-29T01:" in shown and "e+" not in shown
+    assert "0 jobs wait" in run("start-times", file, "--at", int(plain.jobs.submit[0])).stderr
+    assert "2026-03-29T01:" in run("start-times", file, "--at", "300").stdout
     assert time_of("2026-03-29T03:00", Dates.of(start)) == 3600  # clocks are put forward at 2
     for words, said in (
         (["--at", "noon"], "--at: found 'noon'; expected now, a number"),
-        (["--at", "now"], "it has no `start`"),
-        (["--at", "1e7"], "--at: found 10000000; expected a time of the log"),
         (["--at", "300", "--job", "x"], "--job: found 'x'; expected a job that waits (one of '"),
-        (["--at", "300", "--servers", "4"], "--servers: found 4; expected no number of servers"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),
     ):
         assert said in refused("start-times", file, *words)
@@ -138,13 +129,8 @@ def test_start_times_of_an_export_without_a_past_have_no_intervals(tmp_path: Pat
         "2 jobs wait at 2026-11-28T09:00; no intervals, which need 100 earlier starts"
         in shown.stderr
     )
-    earlier = run("start-times", export, "--at", "2026-11-28T08:40", "--servers", "8", "--json")
-    assert [row["job"] for row in json.loads(earlier.stdout)] == ["2"]
-    run(*asked, "--output", tmp_path / "starts.csv")
-    assert (tmp_path / "starts.csv").read_text().splitlines()[1].startswith("2,,2026-11-28T")
     for words, said in (
         (("2026-11-28T09:01",), "to 2026-11-28T09:00:00, when it was written"),
-        (("2026-11-28T07:59",), "--at: found 2026-11-28T07:59:00; expected a time of the log"),
         (("now", "--job", "1"), "--job: found '1'; expected a job that waits (one of '2', '3')"),
     ):
         assert said in refused("start-times", export, "--servers", "8", "--at", *words)
@@ -296,16 +282,11 @@ def test_check_starts_of_a_plain_log(tmp_path: Path) -> None:
     lines = [f"{7 - i} {i} -1 {1 + i} 2 -1 -1 2 {2 + i}" + " -1" * 9 for i in range(3)]
     swf = table(tmp_path / "log.swf", "\n".join([";", *lines, "4 5 -1 0 2 -1 -1 2 1" + " -1" * 9]))
     by_name = table(tmp_path / "named.csv", "job,start\n7,0\n6,1\n4,6\n5,3\n")
-    by_row = table(tmp_path / "rows.csv", "job,easy\n0,0\n1,1\n2,3\n3,6\n")
-    for starts in (by_name, by_row):
-        assert "all 4 jobs" in run("check-starts", swf, starts, "--servers", "2").stdout
-    table(by_row, by_row.read_text().replace("3,6", "3,7"))
+    by_row = table(tmp_path / "rows.csv", "job,easy\n0,0\n1,1\n2,3\n3,7\n")
+    assert "all 4 jobs" in run("check-starts", swf, by_name, "--servers", "2").stdout
     asked = ("check-starts", swf, by_row, "--servers", "2")
     assert "job 4 starts at 7" in run(*asked, status=1).stdout
-    assert "--servers: found none: the header has no MaxProcs" in refused(
-        "check-starts", swf, by_name
-    )
-    assert "--servers" in refused("check-starts", by_name, by_name)
+    assert "the header has no MaxProcs" in refused("check-starts", swf, by_name)
     classes = ("example:one-or-all", by_name)
     assert "an instance of a log" in refused("check-starts", *classes)
     assert "an instance of a log" in refused("start-times", "example:one-or-all", "--at", 1)
