@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp.machine import Machine
 
 
+ENDED = ("done", "failed", "cancelled")
 Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that the plan runs
 
 
@@ -74,7 +75,7 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
             words, end = f"a start up to {at}, the time of the state", start
         elif one.status == "running" and end < now:
             words = f"an end from {at} on, the time of the state"
-        elif one.status != "running" and end > now and not same_time(end, now):
+        elif one.status in ENDED and end > now and not same_time(end, now):
             words = f"an end up to {at}, the time of the state"
         elif one.start is not None and end < start:
             words = f"an end after the start, {time_of_day(night, start)}"
@@ -255,6 +256,8 @@ class _ReportsOfJob:
         if start is None:
             return {}
         count = one.processors or wide or self.job.processors
+        if count < self.job.processors and one.status == "done":
+            count = self.job.processors
         if count < self.job.processors:
             expected = f"at least {self.job.processors} processors, what each task takes"
             raise InputError(expected, found=str(count))
