@@ -12,11 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from schedopt import evaluate, plan_table, plot, solve
-from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
-from schedopt.pictures.style import names
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
@@ -100,18 +98,6 @@ def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:
     words = ["a.json", "b.json", "--instance", NIGHT.absolute(), "--output", "all.pdf"]
     run("plot", *words, directory=tmp_path)
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_plot_names_tell_results_of_one_policy_apart() -> None:
-    file = "instances/dssp/greedy-trap.json"
-    found = [evaluate(file, "greedy", options={"fill": fill}) for fill in (0.5, 1.0, 1.0)]
-    own = ["greedy, fill=0.5", "greedy, fill=1.0 (2)", "greedy, fill=1.0 (3)"]
-    assert names(found) == own
-    rule = Forbid(jobs=("crumb",), name="no crumb")
-    ruled = [evaluate(file, "greedy"), evaluate(file, "greedy", constraints=[rule])]
-    assert names(ruled) == ["greedy", "greedy, no crumb"]
-    seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
-    assert names(seeds) == ["random, seed 1", "random, seed 2"]
 
 
 @pytest.mark.parametrize("length", [2.0, 8.7, 9.9, 10.0])

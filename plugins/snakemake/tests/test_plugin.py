@@ -1,10 +1,13 @@
-"""Random calls of the interface, held against Snakemake's own MILP; bad amounts."""
+"""Random calls of the interface beside Snakemake's own MILP, and a real workflow."""
 
 from __future__ import annotations
 
 import logging
 import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,21 +92,13 @@ def test_no_call_is_worth_less_or_more_than_the_milp_s(part: int) -> None:
             assert worth == pytest.approx(other, rel=1e-9), (seed, mine, theirs)
 
 
-SAID = [
-    ({"mem_mb": -5}, "job a: found mem_mb -5; expected a number >= 0"),
-    ({"mem_mb": "much"}, "job a: found mem_mb 'much'; expected a number >= 0"),
-]
-
-
-@pytest.mark.parametrize(("asked", "words"), SAID)
-def test_what_cannot_be_right_is_said_once_and_the_workflow_goes_on(asked, words, caplog) -> None:
-    jobs, scheduler = [Job("a", {"_cores": 1, **asked}), Job("b", {"_cores": 1})], ours()
-    with caplog.at_level(logging.INFO):
-        for _ in range(2):
-            free = {"_cores": 2, "mem_mb": 1, "site": "x"}
-            assert scheduler.select_jobs(jobs, jobs, free, {}) == jobs
+def test_a_wrong_amount_is_said_once_and_the_workflow_goes_on(caplog) -> None:
+    jobs, scheduler = [Job("a", {"_cores": 1, "mem_mb": -5}), Job("b", {"_cores": 1})], ours()
+    for _ in range(2):
+        free = {"_cores": 2, "mem_mb": 1, "site": "x"}
+        assert scheduler.select_jobs(jobs, jobs, free, {}) == jobs
     (said,) = [record.message for record in caplog.records]
-    assert said.startswith(f"schedopt: {words}")
+    assert said.startswith("schedopt: job a: found mem_mb -5; expected a number >= 0")
 
 
 def test_something_starts_wherever_something_fits() -> None:
@@ -121,3 +116,65 @@ def test_what_fails_is_logged_and_left_to_the_greedy_scheduler(caplog) -> None:
     job = Job("a", {"_cores": 1}, 0, [File("f")])
     assert ours().select_jobs([job], [job], {"_cores": 1}, {}) is None  # no size of f
     assert "greedy scheduler takes over" in caplog.text
+
+
+SNAKEFILE = """
+SAMPLES = range(50)
+
+rule all:
+    input: "total.txt"
+
+rule make:
+    output: temp("made/{i}.txt")
+    resources: mem_mb=lambda w: 50 + 10 * (int(w.i) % 5)
+    priority: 1
+    shell: "echo {wildcards.i} > {output}"
+
+rule left:
+    input: "made/{i}.txt"
+    output: temp("left/{i}.txt")
+    group: "pair"
+    resources: mem_mb=100
+    shell: "cp {input} {output}"
+
+rule right:
+    input: "made/{i}.txt", "left/{i}.txt"
+    output: "right/{i}.txt"
+    group: "pair"
+    resources: mem_mb=60
+    priority: 5
+    shell: "cat {input} > {output}"
+
+rule check:
+    input: "right/{i}.txt"
+    output: "check/{i}.txt"
+    resources: mem_mb=40
+    shell: "cp {input} {output}"
+
+rule total:
+    input: expand("check/{i}.txt", i=SAMPLES)
+    output: "total.txt"
+    shell: "cat {input} > {output}"
+"""
+
+
+def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    flags = [
+        "-m",
+        "snakemake",
+        "--cores",
+        "4",
+        "--resources",
+        "mem_mb=300",
+        "--scheduler",
+        "schedopt",
+    ]
+    done = subprocess.run(
+        [sys.executable, *flags], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "greedy scheduler takes over" not in done.stderr
+    assert "202 of 202 steps (100%) done" in done.stderr
+    assert len((tmp_path / "total.txt").read_text().splitlines()) == 100
+    assert not list((tmp_path / "made").glob("*")), "temporary files are gone"
