@@ -495,13 +495,9 @@ def _check_needs(night: Instance, job: Job) -> None:
             with at_place(f"{key}[{i}]"):
                 pick_name(name, declared, what)
         check_unique(names, key, "a name")
-    machine = night.machine
-    for name, amount in job.holds.items():
+    for name in job.holds:
         with at_place(f"holds.{name}"):
             pick_name(name, night.resources, "one of the file's `resources`")
-        most = machine.resources[name].most
-        expected = f"at most {float(most):g}, all that there ever is"
-        expect(amount <= most, expected, amount, f"holds.{name}")
     if job.max_processors is not None:
         expected = f"at least {job.processors}, what each task takes"
         enough = job.max_processors >= job.processors

@@ -135,6 +135,10 @@ def _never_in_time(night: Instance, j: int) -> Reason:
         needs = count_of(job.processors, "processor")
         words = f"it needs {needs}; the machine never has more than {most}"
         return Reason("never", words=words)
+    for name, amount in job.holds.items():
+        if amount > (most_held := float(night.machine.resources[name].most)):
+            words = f"it needs {amount:g} of {name}; there is never more than {most_held:g}"
+            return Reason("never", words=words)
     if night.features:
         due = time_of_day(night, float(night.deadlines[j]))
         words = f"even without other jobs, it would end after its deadline, {due}"

@@ -122,17 +122,6 @@ def test_convert_swf_reads_nodes_after_the_fields(
     assert "MaxNodes: 4, but no MaxProcs" in str(error)
 
 
-def test_convert_swf_releases_jobs_after_think_times(tmp_path: Path) -> None:
-    first = line(1, 0, 60, 2, wait=5).split()
-    second, third = line(2, 10, 30, 2, wait=100).split(), line(3, 20, 30, 2).split()
-    second[16:], third[16:] = ["1", "7"], ["9", "-1"]  # 9 is not in the log
-    queue = convert(saved(tmp_path, *map(" ".join, (first, second, third))))
-    assert queue.jobs.submit.tolist() == [0, 10, 20]
-    assert queue.jobs.release.tolist() == [0, 72, 20]
-    assert queue.jobs.start.tolist()[:2] == [5, 110]
-    assert "1 eligible after their submit, by 62 on average, and released then" in said(queue)
-
-
 # --- rules and options ------------------------------------------------------------------------
 
 RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [

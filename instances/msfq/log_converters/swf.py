@@ -27,7 +27,7 @@ from schedopt.instances.times import NUMBER as DECIMAL
 FIELDS = 18
 NUMBER, SUBMIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 3, 4, 7, 8, 10
 MEMORY, USER, GROUP, QUEUE, PARTITION = 9, 11, 12, 14, 15  # positions of fields, from 0
-PRECEDING, THINK, WAIT = 16, 17, 2
+WAIT = 2
 PARTIAL = (2.0, 3.0, 4.0)  # statuses of lines for parts of a job, which also has a line as a whole
 _REMARK = re.compile(r"^[ \t]*;\s*(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _DESCRIPTOR = re.compile(r"[^:\s]+:\w+:(\d+)x\d+", re.ASCII)  # of nodes: frontier:excl:4x112
@@ -101,20 +101,8 @@ def read(path: str | Path, need: str | None = None) -> RawLog:
     )
     if most := _from_header(header, "MaxNodes"):
         raw.unsaid = f"the header has MaxNodes: {most}, but no MaxProcs"
-    starts = raw.submit + _without_marks(cells[WAIT])
-    set_releases(raw, _after_preceding(cells, starts + raw.run), starts)
+    set_releases(raw, None, raw.submit + _without_marks(cells[WAIT]))
     return raw
-
-
-def _after_preceding(cells: Floats, ends: Floats) -> Floats | None:
-    """Return when the preceding job of each had ended and its user's think time had passed."""
-    preceding = _without_marks(cells[PRECEDING], zero=False)
-    if not np.isfinite(preceding).any():
-        return None
-    row_of = dict(zip(cells[NUMBER].tolist(), range(cells.shape[1]), strict=True))
-    rows = np.array([row_of.get(number, -1) for number in preceding.tolist()])
-    think = np.nan_to_num(_without_marks(cells[THINK]))
-    return np.where(rows >= 0, ends[rows] + think, np.nan)
 
 
 def _nodes(extra: list[list[str]], need: str | None) -> Floats | None:
