@@ -51,7 +51,7 @@ def _render_night(seed: int, values: Mapping[str, Any]) -> Instance:
         name=f"render-night-{seed}" + (f"-x{nights}" if nights > 1 else ""),
         description=_DESCRIPTION.format(amount=word, seed=seed),
         processors=values["processors"] or PROCESSORS * nights,
-        deadline=DEADLINE,
+        deadline=float(values["deadline"]),
         jobs=_render_jobs(stream(seed), values),
     )
 
@@ -102,6 +102,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
             reward=reward(priority, demand),
             priority=float(priority),
             groups={"team": team} if values["nights"] == 1 else {"night": night, "team": team},
+            spread=values["spread"] or None,
             **work,
         )
         jobs.append(job)
@@ -260,9 +261,11 @@ RENDER_NIGHT = Recipe(
     {
         "nights": whole(1, 1, 1000),
         "processors": whole(None, 1, 10**9, "; left out, 1000 for each night"),
+        "deadline": number(DEADLINE, "a number of seconds above 0", lambda v: v > 0),
         "reward": one_of("linear", REWARDS),
         "teams": whole(6, 1, 1000),
         "stages": truth(True, _STAGES),
+        "spread": number(0.0, "a number from 0 to below 1", lambda v: 0 <= v < 1),
     },
     "synthetic nights of a render farm, calibrated on a paper's stated facts",
     "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",
