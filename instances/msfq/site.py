@@ -19,25 +19,9 @@ class Weights(Record, kw_only=True, omit_defaults=True):
     """The weight of each factor of a job's priority; a negative weight reverses the factor."""
 
     age: float = 0.0  # of the waiting time divided by ``max_age``, at most 1
-    wait: float = 0.0  # of the waiting time divided by ``max_age``, without a limit
-    stretch: float = 0.0  # of the waiting time divided by the planned run time
     size: float = 0.0  # of its servers as a fraction of all
-    need: float = 0.0  # of the logarithm to base 10 of its servers
-    run: float = 0.0  # of the logarithm of its planned run time
-    area: float = 0.0  # of the logarithm of their product
     fair_share: float = 0.0  # of 2^-(usage/share), by its user's parts of all usage and shares
-    usage: float = 0.0  # of its user's part of all usage
     qos: float = 0.0  # of its quality of service
-
-
-class Limit(Record, kw_only=True):
-    """The largest part of the machine that long jobs may hold together."""
-
-    # The planned run time beyond which a job is long, in the log's unit.
-    longer_than: Annotated[float, msgspec.Meta(ge=0)]
-    # The fraction of the servers that these jobs may hold together; a job that needs more counts
-    # with that fraction.
-    most: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class Priority(Record, kw_only=True, omit_defaults=True):
@@ -53,7 +37,6 @@ class Priority(Record, kw_only=True, omit_defaults=True):
     # The quality of service of jobs, by the names in a column; 0 for other names.
     qos: dict[Name, float] = msgspec.field(default_factory=dict)
     qos_by: Grouping = "queue"
-    limits: tuple[Limit, ...] = ()  # on long jobs; EASY respects them
 
 
 KINDS = ("priority",)

@@ -17,7 +17,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.msfq.site import Priority
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.replay import Order, accounts, sizes, with_limits
+from schedopt.policies.msfq.logs.replay import Order, accounts, sizes
 
 
 class Machine:
@@ -192,8 +192,7 @@ def played(
     policy = registration.LOG_POLICIES[name]
     order = policy.order(**(own or {}))
     site, planned = order.priority, queue.jobs.planned(estimates if policy.plans else "exact")
-    jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
-    machine = Machine(jobs, queue.servers, planned, site.half_life, amounts, site.by)
+    machine = Machine(queue.jobs, queue.servers, planned, site.half_life, queue.amounts, site.by)
     return run_to_end(machine, rule_of(order))
 
 
@@ -213,29 +212,23 @@ def weighted(site: Priority) -> Key:
     """Order by a weighted sum of factors, the greatest first."""
     w = site.weights
 
-    def constant(machine: Machine, job: int) -> float:
-        size, planned = machine.size[job], machine.planned[job]
-        labels = machine.jobs.labels(site.qos_by)
-        names = () if labels is None else (*labels.names, "")
-        quality = site.qos.get(names[labels.codes[job]], 0.0) if labels else 0.0
-        total = w.size * (size / machine.servers) + w.need * log10(size) + w.run * log10(planned)
-        waited = w.wait * (machine.submit[job] / site.max_age)  # the order of waiting is this one
-        return total + w.area * log10(planned * size) + w.qos * quality - waited
-
-    def of_user(machine: Machine, user: int) -> float:
+    def fair(machine: Machine, user: int) -> float:
         total = whole = 0.0
         for name, usage in zip(machine.accounts, machine.usage, strict=True):
             total += usage
             whole += site.shares.get(name or "", 1.0)
         part = machine.usage[user] / total if total > 0 else 0.0
         shares = whole / site.shares.get(machine.accounts[user] or "", 1.0)
-        return w.usage * part + w.fair_share * exp(-(part * shares) * log(2))
+        return exp(-(part * shares) * log(2))
 
     def key(machine: Machine, job: int) -> float:
-        waited = machine.now - machine.submit[job]
-        old = w.age * min(1.0, waited / site.max_age)
-        stretched = w.stretch * (waited / machine.planned[job])
-        return -(constant(machine, job) + of_user(machine, machine.user[job]) + old + stretched)
+        labels = machine.jobs.labels(site.qos_by)
+        names = () if labels is None else (*labels.names, "")
+        quality = site.qos.get(names[labels.codes[job]], 0.0) if labels else 0.0
+        constant = w.size * (machine.size[job] / machine.servers) + w.qos * quality
+        by_user = w.fair_share * fair(machine, machine.user[job])
+        old = w.age * min(1.0, (machine.now - machine.submit[job]) / site.max_age)
+        return -(constant + by_user + old)
 
     return key
 

@@ -29,15 +29,11 @@ from schedopt.policies.registry import NotApplicableError, forget, registered
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
 PRIORITIES = (
-    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4, "qos": 2},
+    """{"weights": {"age": 3, "size": 1, "fair_share": 4, "qos": 2},
     "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
     "qos": {"3": 1.5}, "backfill": "easy"}""",
-    """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1}, "max_age": 20,
-    "backfill": "skip"}""",
-    """{"weights": {"age": 1, "size": 2, "fair_share": 3}, "max_age": 20, "half_life": 9,
+    """{"weights": {"age": 1, "size": -2, "fair_share": 3}, "max_age": 20, "half_life": 9,
     "backfill": "stop"}""",
-    """{"weights": {"area": -1, "usage": -1}, "half_life": 5,
-    "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}""",
 )
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *[(name, {}) for name in registration.LOG_POLICIES],
@@ -143,8 +139,8 @@ def test_log_policy_gives_the_reason_if_it_does_not_apply() -> None:
     with pytest.raises(NotApplicableError, match="replays logs"):
         POLICIES["easy"].run(tiny)
     nobody = queue_of(Jobs.of([0], [1], [1]), 1)
-    with pytest.raises(NotApplicableError, match="usage requires the column user"):
-        POLICIES["weighted"].run(nobody, priority='{"weights": {"usage": 1}}')
+    with pytest.raises(NotApplicableError, match="fair_share requires the column user"):
+        POLICIES["weighted"].run(nobody, priority='{"weights": {"fair_share": 1}}')
     with pytest.raises(NotApplicableError, match="random clock"):
         POLICIES["nmsr"].run(queue_of(SMALL, 4))
     with pytest.raises(NotApplicableError, match="needs classes of 1 and of 4"):

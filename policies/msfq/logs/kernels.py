@@ -145,9 +145,7 @@ class JobOrder(NamedTuple):
     keys: Any
     constant: Any
     age: float
-    stretch: float
     fair_share: float
-    usage: float
     max_age: float
     half_life: float
     user: Any
@@ -212,17 +210,16 @@ def compute_keys(now: float, log: Log, machine: ReplayState, own: JobOrder) -> N
         for user in range(own.used.size):
             part = own.used[user] / total if total > 0 else 0.0
             fair = exp(-(part * own.shares[user]) * ln(2.0))
-            own.by_user[user] = own.usage * part + own.fair_share * fair
+            own.by_user[user] = own.fair_share * fair
     if own.kind != FIXED:
         for i in range(machine.whole[WAITING]):
             job = machine.line[i]
             waited = now - log.submit[job]
-            ratio = waited / log.planned[job]
             if own.kind == WEIGHTED:
-                old, stretched = own.age * min(1.0, waited / own.max_age), own.stretch * ratio
-                by_user = own.by_user[own.user[job]]
-                own.keys[job] = -(own.constant[job] + by_user + old + stretched)
+                old = own.age * min(1.0, waited / own.max_age)
+                own.keys[job] = -(own.constant[job] + own.by_user[own.user[job]] + old)
             else:
+                ratio = waited / log.planned[job]
                 own.keys[job] = -(ratio * ratio * ratio * log.size[job])
 
 

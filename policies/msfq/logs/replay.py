@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log10
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
-from schedopt.instances.msfq.site import Limit, Priority
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.instances.msfq.site import Priority
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 
 FILLS = ("stop", "skip", "easy")
 """Numbered in this order in `kernels`."""
-
-
-LONG = "long jobs' servers, limit "
-"""The beginning of the names of resources that represent limits."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +39,8 @@ class Order:
         """Raise `NotApplicableError` if a log lacks a column that priorities require."""
         site = self.priority
         asked = {"qos": site.qos_by} if site.weights.qos else {}
-        if site.weights.fair_share or site.weights.usage:
-            asked["usage"] = site.by
+        if site.weights.fair_share:
+            asked["fair_share"] = site.by
         for what, column in asked.items():
             if queue.jobs.labels(column) is None:
                 raise NotApplicableError(
@@ -92,7 +87,6 @@ def prepare(
     from schedopt.policies.msfq.logs import kernels
 
     planned = jobs.run if planned is None else planned
-    jobs, amounts = with_limits(jobs, servers, planned, amounts, order.priority.limits)
     beside = [] if jobs.needs is None else [jobs.needs.amounts]
     need = np.column_stack([jobs.need.astype(np.int64), *beside])
     log = kernels.Log(jobs.submit, need, jobs.run, planned, sizes(jobs, servers, amounts))
@@ -142,9 +136,7 @@ def _job_order(jobs: Jobs, servers: int, order: Order, log: Log) -> JobOrder:
         keys=KEYS[key](log) if key in KEYS else np.zeros(n),
         constant=_constant_priorities(jobs, servers, site, log) if weighted else np.zeros(n),
         age=site.weights.age,
-        stretch=site.weights.stretch,
         fair_share=site.weights.fair_share,
-        usage=site.weights.usage,
         max_age=site.max_age,
         half_life=site.half_life,
         user=user.astype(np.int64),
@@ -158,15 +150,9 @@ def _job_order(jobs: Jobs, servers: int, order: Order, log: Log) -> JobOrder:
 
 
 def _constant_priorities(jobs: Jobs, servers: int, site: Priority, log: Log) -> Floats:
-    """Return the constant part of each job's weighted priority.
-
-    Waiting times increase by the same amount for all jobs, so only the submit counts.
-    """
-    w, size, planned = site.weights, log.size, log.planned
-    total = w.size * (size / servers) + w.need * _log10(size) + w.run * _log10(planned)
-    quality = w.qos * _level_of_each_job(jobs, site.qos_by, site.qos)
-    waited = w.wait * (log.submit / site.max_age)
-    constant: Floats = total + w.area * _log10(planned * size) + quality - waited
+    """Return the constant part of each job's weighted priority."""
+    quality = _level_of_each_job(jobs, site.qos_by, site.qos)
+    constant: Floats = site.weights.size * (log.size / servers) + site.weights.qos * quality
     return constant
 
 
@@ -206,20 +192,6 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
     return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
 
 
-def with_limits(
-    jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
-) -> tuple[Jobs, Sequence[int]]:
-    """Return jobs and capacities with a resource for each limit: servers of its long jobs."""
-    if not limits:
-        return jobs, amounts
-    columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
-    most = [max(1, int(limit.most * servers)) for limit in limits]
-    for number, (limit, few) in enumerate(zip(limits, most, strict=True)):
-        held = np.where(planned > limit.longer_than, np.minimum(jobs.need, few), 0)
-        columns[f"{LONG}{number}"] = held.astype(np.int64)
-    return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
-
-
 def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
     """Return the servers of each job; with other resources, its dominant share in servers.
 
@@ -227,8 +199,6 @@ def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
     """
     largest: Floats = jobs.need.astype(np.float64)
     if jobs.needs is not None:
-        for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
-            if name.startswith(LONG):
-                continue
+        for column, most in zip(jobs.needs.amounts.T, amounts, strict=True):
             largest = np.maximum(largest, column * (servers / max(most, 1)))
     return largest
