@@ -15,6 +15,12 @@ from schedopt.policies.epoch.kernels import BUDDY, CODES, QuantumPlan, plan
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
+EQUAL = "equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n"
+LARGEST = "HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it"
+POWERS = "rectangles of power-of-two widths, optimal among those; N and J powers of two"
+SUBSETS = "BUDDY* on subsets of 2^i jobs, one after the other; N a power of two"
+MIXED = "HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest"
+RECURSIVE = "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]
 """A function from an instance to the jobs of each epoch, by position."""
 
@@ -88,45 +94,13 @@ def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-_TABLE = (
-    (
-        "equi-epoch",
-        _epochs_of_plan,
-        "4.1",
-        "equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
-    ),
-    (
-        "heuristic-epoch",
-        _epochs_of_plan,
-        "4.3",
-        "HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
-    ),
-    (
-        "buddy",
-        _rectangles_of_plan,
-        "3",
-        "rectangles of power-of-two widths, optimal among those; N and J powers of two",
-    ),
-    (
-        "buddy-star",
-        _rectangles_of_plan,
-        "3.2",
-        "BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
-    ),
-    (
-        "hybrid",
-        _rectangles_of_plan,
-        "3.2",
-        "HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
-    ),
-    (
-        "paper-search",
-        _epochs_of_plan,
-        "4.2",
-        "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests",
-    ),
-)
-"""For each policy: its function, its section of the paper, and its summary."""
-for _name, _run, _section, _summary in _TABLE:
+for _name, _run, _section, _summary in (
+    ("equi-epoch", _epochs_of_plan, "4.1", EQUAL),
+    ("heuristic-epoch", _epochs_of_plan, "4.3", LARGEST),
+    ("buddy", _rectangles_of_plan, "3", POWERS),
+    ("buddy-star", _rectangles_of_plan, "3.2", SUBSETS),
+    ("hybrid", _rectangles_of_plan, "3.2", MIXED),
+    ("paper-search", _epochs_of_plan, "4.2", RECURSIVE),
+):
     _source = f"{PAPER}, section {_section}"
     register(Policy(_name, "epoch", partial(_run, _name), _source, _summary))

@@ -12,59 +12,36 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.policies.hesrpt.simulator import (
-    hesrpt_shares,
-    hesrpt_total,
-)
+from schedopt.policies.hesrpt.simulator import hesrpt_total
 from schedopt.policies.registry import NotApplicableError, registered
 
 POLICIES = registered("hesrpt")
 KINDS = (Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3))))
 
 
-@tried(200, common())
-def test_hesrpt_formula_of_the_total_equals_the_simulator(instance: Instance) -> None:
+@tried(60, common())
+def test_no_policy_beats_hesrpt_and_none_is_faulted(instance: Instance) -> None:
     speedup = instance.speedup
     assert isinstance(speedup, Power)
-    total = instance.objective_of(POLICIES["hesrpt"].run(instance))
-    formula = hesrpt_total(instance.sizes, speedup.p, float(instance.servers))
-    assert formula == pytest.approx(total, rel=1e-10)
-
-
-@given(st.integers(1, 500), st.floats(0.01, 0.999))
-def test_hesrpt_shares_rise_and_sum_to_one(count: int, p: float) -> None:
-    shares = hesrpt_shares(count, p)
-    assert shares.sum() == pytest.approx(1.0, rel=1e-12)
-    assert (np.diff(shares) <= 0).all()
-    direct = (np.arange(count, 0, -1) / count) ** (1 / (1 - p))
-    np.testing.assert_allclose(shares, -np.diff(direct, append=0.0), atol=1e-9)
-
-
-@tried(100, common())
-def test_no_policy_beats_hesrpt_and_none_is_faulted(instance: Instance) -> None:
     results = schedopt.evaluate(instance, ["hesrpt", "helrpt", "srpt", "equi", "hell"])
-    best = results[0].objective
-    assert best is not None
+    formula = hesrpt_total(instance.sizes, speedup.p, float(instance.servers))
+    assert results[0].objective == pytest.approx(formula, rel=1e-10)
     for result in results:
-        assert result.violations == ()
-        assert result.checked
-        assert result.objective >= best * (1 - 1e-9)
+        assert result.violations == () and result.checked
+        assert result.objective >= formula * (1 - 1e-9)
 
 
-@tried(100, st.one_of(various(6), various(4, tables)))
+@tried(20, st.one_of(various(5), various(4, tables)))
 def test_share_policies_run_with_any_speedup(instance: Instance) -> None:
-    for name, policy in POLICIES.items():
-        if name in ("hesrpt", "knee"):
-            continue
-        result = schedopt.evaluate(instance, name)
-        assert result.violations == (), (name, policy)
+    for name in POLICIES:
+        if name not in ("hesrpt", "knee"):
+            assert schedopt.evaluate(instance, name).violations == (), name
 
 
 @given(various(6))
 def test_helrpt_completes_all_at_once_and_soonest(instance: Instance) -> None:
     ends = POLICIES["helrpt"].run(instance).completion.values()
     assert max(ends) == pytest.approx(min(ends), rel=1e-9)
-
     best = schedopt.solve(msgspec.structs.replace(instance, objective="makespan"))
     assert max(ends) == pytest.approx(best.objective, rel=1e-9)
 
@@ -78,11 +55,9 @@ def test_hesrpt_requires_option_p_without_a_common_power_speedup() -> None:
 
 
 def test_hell_is_srpt_from_one_half_on_and_one_server_each_below() -> None:
-    for p in (0.5, 0.9, 1.0):
+    for p in (0.5, 1.0):
         instance = cluster([3, 1, 2], Power(p=p), 8)
         assert POLICIES["hell"].run(instance) == POLICIES["srpt"].run(instance)
-    first = POLICIES["hell"].run(cluster([3, 1, 2], Power(p=0.4), 8)).epochs[0]
-    assert first.share == dict.fromkeys(("j0", "j1", "j2"), 1 / 8)
     few = POLICIES["hell"].run(cluster([3, 1, 2], Power(p=0.4), 2)).epochs[0]
     assert few.share == {"j1": 1 / 2, "j2": 1 / 2}
 
@@ -100,12 +75,12 @@ def test_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
 @pytest.mark.parametrize(
     ("name", "option", "values"),
     [
-        ("knee", "alpha", np.geomspace(1e-12, 1e3, 60)),
-        ("fw-cam", "price", np.geomspace(1e-9, 1e6, 60)),
+        ("knee", "alpha", np.geomspace(1e-12, 1e3, 20)),
+        ("fw-cam", "price", np.geomspace(1e-9, 1e6, 20)),
     ],
 )
 def test_knee_and_fw_cam_find_their_best_setting(name: str, option: str, values: Any) -> None:
-    instance = schedopt.generate("hesrpt", seed=2, options={"jobs": 40, "p": 0.3})
+    instance = schedopt.generate("hesrpt", seed=2, options={"jobs": 20, "p": 0.3})
     best = schedopt.evaluate(instance, name).objective
     assert best is not None
     for value in values.tolist():
@@ -118,19 +93,17 @@ def test_speedup_width_is_the_cheapest_at_its_price(kind: Any) -> None:
     servers = np.geomspace(1e-3, 200, 4000)
     for ratio in (0.01, 0.7, 5.0, 40.0):
         k = float(kind.width(ratio))
-        assert (ratio + k) / kind.at(k) <= ((ratio + servers) / kind.at(servers)).min() * (
-            1 + 1e-12
-        )
+        least = ((ratio + servers) / kind.at(servers)).min()
+        assert (ratio + k) / kind.at(k) <= least * (1 + 1e-12)
 
 
-@tried(25, st.integers(0, 10**6), st.sampled_from([*KINDS, Table(points=((4.0, 4.0),))]))
+@tried(20, st.integers(0, 10**6), st.sampled_from([*KINDS, Table(points=((4.0, 4.0),))]))
 def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, kind: Any) -> None:
     draw = np.random.default_rng(seed)
     sizes = np.sort(draw.pareto(1.5, 7) + 0.1 if seed % 2 else draw.integers(1, 4, 7))
     weights = np.sort(draw.uniform(0.1, 3.0, 7) if seed % 3 else np.ones(7))[::-1]
-    instance = cluster(
-        sizes.tolist(), kind, 16, weights=weights.tolist(), objective="weighted-flow-time"
-    )
+    more = {"weights": weights.tolist(), "objective": "weighted-flow-time"}
+    instance = cluster(sizes.tolist(), kind, 16, **more)
     optimum = schedopt.solve(instance)
     assert optimum.proven
     shared = schedopt.evaluate(instance, "smartfill")
@@ -139,18 +112,11 @@ def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, k
 
 
 @tried(
-    50,
+    20,
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8),
     st.sampled_from(["hesrpt", "equi", "srpt", "helrpt"]),
 )
 def test_share_policies_wait_for_arrivals(jobs: list[tuple[int, int]], name: str) -> None:
-
-    instance = cluster([size for size, _ in jobs], Power(p=0.5), 4)
-    late = [
-        msgspec.structs.replace(job, arrival=float(arrival))
-        for job, (_, arrival) in zip(instance.jobs, jobs, strict=True)
-    ]
-    instance = msgspec.structs.replace(instance, jobs=tuple(late))
-    result = schedopt.evaluate(instance, name)
-    assert result.violations == ()
-    assert result.checked
+    sizes, arrivals = zip(*jobs, strict=True)
+    result = schedopt.evaluate(cluster(sizes, Power(p=0.5), 4, arrivals=arrivals), name)
+    assert result.violations == () and result.checked

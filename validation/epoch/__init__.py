@@ -1,13 +1,10 @@
 """Checkers of epoch: partitions into epochs, and schedules of rectangles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from schedopt.instances.constraints import Constraint
-from schedopt.instances.epoch import Instance, Partitioned, Scheduled, SideConstraint, Solution
-from schedopt.solvers.result import Document
-from schedopt.validation.epoch import partition, rectangles
-from schedopt.validation.report import Report
+from schedopt.instances.epoch import Instance, Partitioned, Scheduled, SideConstraint
+from schedopt.validation.epoch.schedules import check
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
@@ -24,20 +21,6 @@ def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
 def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
     """Return the record type of a solution."""
     return Scheduled if "rectangles" in solution else Partitioned
-
-
-def check(
-    instance: Instance,
-    solution: Solution,
-    claim: Document,
-    constraints: Sequence[Constraint],
-    report: Report,
-) -> None:
-    """Check a schedule: see `partition.check` and `rectangles.check`."""
-    if isinstance(solution, Scheduled):
-        rectangles.check(instance, solution, claim, constraints, report)
-    else:
-        partition.check(instance, solution, claim, constraints, report)
 
 
 __all__ = ["ANSWERS", "CONSTRAINTS", "asks", "check", "solution_type"]

@@ -34,14 +34,11 @@ def start(model: Formulation) -> Partitioned | Scheduled | None:
 
 
 def _keeps(solution: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
-    from schedopt.validation.epoch import partition, rectangles
+    from schedopt.validation.epoch.schedules import check_rules
     from schedopt.validation.report import Report
 
     report = Report()
-    if isinstance(solution, Partitioned):
-        partition.check_rules(solution, rules, report)
-    else:
-        rectangles.check_rules(solution, rules, report)
+    check_rules(solution, rules, report)
     return report.ok
 
 
