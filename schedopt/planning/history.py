@@ -233,10 +233,8 @@ def machine_as_known(night_state: NightState) -> Instance:
     for name, there in _profiles(night_state).items():
         steps = [(float(t), int(n)) for t, n in zip(there.times, there.amounts, strict=True)]
         most = int(night.machine.by_number[name].most)
-        if night.end is not None:
-            most = max([most, *(job.processors for job in night.jobs)])
-        if there.most < most:  # after the night, so that no job of the file is too wide
-            steps.append((1 + max(steps[-1][0], night.horizon, night.end or 0.0), most))
+        if there.most < most and night.end is None:  # after the night, so that numbers stay
+            steps.append((1 + max(steps[-1][0], night.horizon), most))
         points[name] = tuple(steps)
     if not any(n and time < night.deadline for steps in points.values() for time, n in steps):
         raise InputError("a processor before the deadline", found="none", parameter="state")

@@ -6,7 +6,7 @@ import numpy as np
 
 from schedopt.instances.ready import Integers
 
-KINDS = ("priorities of four", "all equal", "two values", "one scarce", "correlated", "no priority")
+KINDS = ("priorities of four", "one scarce", "correlated")
 
 
 class Jobs(NamedTuple):
@@ -25,11 +25,6 @@ def tying_jobs(kind: str, count: int, seed: int) -> Jobs:
     if kind == "priorities of four":
         priority = rng.choice((0, 0, 0, 1, 5), count)
         uses[0] = cores = rng.choice((1, 1, 2, 4, 8, 16), count)
-    elif kind == "all equal":
-        uses = [np.full(count, 7), np.full(count, 12_345)]
-    elif kind == "two values":
-        priority = rng.choice((1, 3), count)
-        uses = [rng.choice((1, 7), count), rng.choice((900, 12_345), count)]
     elif kind == "one scarce":
         priority = rng.choice((0, 1, 2, 5), count)
         more = [rng.integers(0, most, count) for most in (3, 2, 50)]

@@ -123,7 +123,6 @@ NIGHT = ["--processors", 3, "--from", "20:00", "--until", "06:00"]
     ("words", "line"),
     [
         (["--budget", 0.5], "3 of 4 jobs, reward 210; 1 job in the cloud for 0.5"),
-        (["--budget", 0], "2 of 4 jobs, reward 150;"),
         (["--all"], "4 of 4 jobs, reward 260; 2 jobs in the cloud for 1.25"),
     ],
 )

@@ -102,19 +102,6 @@ def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
     assert (second.tasks, second.after) == ((0,), (1,))
 
 
-def test_forty_jobs_of_2400_frames_need_few_submissions() -> None:
-    draw = Random(1)  # noqa: S311
-    jobs = tuple(
-        Job(name=f"shot {i}", reward=1, stages=((draw.choice((20, 30, 45)),) * 60,))
-        for i in range(40)
-    )
-    night = Instance(name="n", processors=100, deadline=900, jobs=jobs, unit="m")
-    plan = schedopt.solve(night, formulation="schedule", time_limit=10).solution
-    given = releases(night, plan.tasks)
-    assert len(plan.tasks) == 2400
-    assert len(given) <= 400
-
-
 TABLE = pl.DataFrame({"name": ["a"], "reward": [1], "tasks": ["2x45m; 1x1h"]})
 
 
