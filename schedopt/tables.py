@@ -68,10 +68,6 @@ class Table:
         """Return a table from iterables of columns and rows."""
         return cls(title, tuple(columns), tuple(map(tuple, rows)))
 
-    def __post_init__(self) -> None:
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"{self.title}: a row and the columns differ in length")
-
     @property
     def heads(self) -> tuple[str, ...]:
         """The heading of each column."""

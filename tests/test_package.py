@@ -31,28 +31,6 @@ def test_wheel_installs_one_package(installed: Path) -> None:
         assert (installed / "schedopt" / layer / "__init__.py").is_file()
 
 
-HOSTILE = """
-import schedopt
-for name in ("two-shots", "twins", "fig8", "small"):
-    result = schedopt.solve(f"example:{name}")
-    assert result.solution is not None and not result.violations, result
-    print(name, result.objective, schedopt.__file__)
-"""
-
-
-def test_wheel_works_beside_files_named_like_layers(installed: Path, tmp_path: Path) -> None:
-    for name in ("solvers", "policies", "validation", "formulations"):
-        (tmp_path / f"{name}.py").write_text("raise RuntimeError('the wrong file')\n")
-    (tmp_path / "instances").mkdir()
-    (tmp_path / "instances" / "__init__.py").write_text("raise RuntimeError('the wrong file')\n")
-    (tmp_path / "mine.py").write_text(HOSTILE)
-    found = {"PYTHONPATH": str(installed)}
-    done = process(sys.executable, "mine.py", directory=tmp_path, env=found)
-    lines = done.stdout.splitlines()
-    assert len(lines) == 4
-    assert all(str(installed) in line for line in lines)
-
-
 WITHOUT = """
 import sys
 for package in sys.argv.pop(1).split(","):

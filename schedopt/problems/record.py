@@ -6,7 +6,7 @@ not suit it. Methods import what they need when they are called, so that a recor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -209,43 +209,38 @@ class Problem(Generic[I]):
         name = f"{module_path('problems', self.name)}.{module}"
         return import_module(name) if find_spec(name) else None
 
-    def _shown(self, function: str, default: Any, *given: Any) -> Any:
+    def _shown(self, function: str, default: T, *given: Any) -> T:
         """Return what a function of ``to_tables`` returns; the default if there is none."""
-        own = getattr(self._own("to_tables"), function, None)
+        own: Callable[..., T] | None = getattr(self._own("to_tables"), function, None)
         return own(*given) if own else default
 
     def measures(self, result: Result) -> dict[str, float]:
         """Return numbers beyond the objective, by name."""
-        measures: dict[str, float] = self._shown("measures", {}, result)
-        return measures
+        return self._shown("measures", {}, result)
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of the machine of each group, by grouping."""
-        shares: Mapping[str, Mapping[str, float]] = self._shown("shares", {}, result)
-        return shares
+        return self._shown("shares", {}, result)
 
     def done(self, instance: I, result: Result) -> str:
         """Return how many jobs complete on time, in words, or an empty text."""
-        return str(self._shown("done", "", instance, result))
+        return self._shown("done", "", instance, result)
 
     def lines(self, instance: I, result: Result) -> summary.Lines:
         """Return the lines that a terminal and a page print beside the objective."""
-        lines: summary.Lines = self._shown("lines", (), instance, result)
-        return lines
+        return self._shown("lines", (), instance, result)
 
     def caution(self, instance: I, result: Result, run: Any) -> str:
         """Return a warning about a plan as it is carried out, or an empty text."""
-        return str(self._shown("caution", "", instance, result, run))
+        return self._shown("caution", "", instance, result, run)
 
     def tables(self, instance: I, result: Result) -> summary.Tables:
         """Return the tables of a result."""
-        tables: summary.Tables = self._shown("tables", (), instance, result)
-        return tables
+        return self._shown("tables", (), instance, result)
 
     def dropped(self, instance: I, result: Result) -> Table | None:
         """Return the table of jobs that are left out, with reasons."""
-        dropped: Table | None = self._shown("dropped", None, instance, result)
-        return dropped
+        return self._shown("dropped", None, instance, result)
 
     # What is done with it.
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -196,23 +195,6 @@ def test_stoppable_finishes_writing_before_it_stops() -> None:
         assert stop.signal == signal.SIGTERM
         assert stopped()
     assert not stopped()
-
-
-def test_signal_in_a_finalizer_still_ends_what_runs() -> None:
-    class Finalized:
-        def __del__(self) -> None:
-            sent(signal.SIGTERM)  # Python ignores the exception that this raises
-
-    def run() -> None:
-        Finalized()
-        time.sleep(60)
-
-    began = time.monotonic()
-    with stoppable(signal.SIGTERM) as stop:
-        with pytest.raises(KeyboardInterrupt):
-            run()
-        assert stop.signal == signal.SIGTERM
-    assert time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize("raised", [SystemExit(0), InputError("x"), None])

@@ -1,6 +1,5 @@
 """Solve: second methods confirm, explanations equal enumeration, units change nothing."""
 
-from itertools import chain, combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,29 +8,24 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import run
-from builders.dssp import best, night
+from builders.dssp import best
 from builders.effort import tried
 from builders.msfq import at_load, one_or_all
 from contract.dssp import some_night, some_rule
-from hypothesis import example
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt import generate, solve
-from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.instances import constraints, files
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
-from schedopt.planning.reasons import left_out, reasons
+from schedopt.planning.reasons import reasons
 from schedopt.solvers import portfolio
 from schedopt.solvers.dssp import schedule, selection
 from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.result import Limits, Result, alarm
 from schedopt.solvers.running import Run, make_result
-from schedopt.validation.dssp.chosen import JudgedChoice, violations
-from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import with_confirmation
 
@@ -278,53 +272,6 @@ def test_explain_season_gives_the_cost_of_a_cap_and_reasons_for_omitted_jobs() -
     told: Any = schedopt.solve(instance, explain=True).explanation
     assert told["rules"][0]["cost"] == 1 and told["rules"][0]["gains"] == ["b"]
     assert [one["reason"] for one in told["left_out"]] == ["rule:cap", "never"]
-
-
-@example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way
-@tried(120, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
-def test_reasons_hold_against_all_subsets_of_jobs(pairs: list[tuple[int, int]], seed: int) -> None:
-    instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
-    count = draw.randint(0, 3) if pairs else 0
-    rules = [some_rule(draw, [job.name for job in instance.jobs]) for _ in range(count)]
-    rules = [rule for rule in rules if not isinstance(rule, constraints.Seats)]
-    result = solve(instance, constraints=rules)
-    if result.solution is None:
-        return
-    facts, chosen = Facts(instance, 1.0), frozenset(result.solution.selected)
-    named = {constraints.label(rule, i): rule for i, rule in enumerate(rules)}
-    found = left_out(Selection(instance).add(*rules), result.solution)
-    assert set(found) == set(facts.demand) - chosen
-    subsets = list(
-        chain.from_iterable(combinations(sorted(chosen), k) for k in range(len(chosen) + 1))
-    )
-    reward = {job.name: job.reward for job in instance.jobs}
-
-    def fits(names: frozenset[str]) -> bool:
-        return facts.total(names) <= facts.capacity
-
-    def judged(rule: Constraint, names: frozenset[str]) -> list[str]:
-        return violations(rule, JudgedChoice([facts], [names]))
-
-    possible = {name for name in reward if fits(frozenset({name}))}
-    for name, reason in found.items():
-        assert (reason.kind == "never") == (not fits(frozenset({name})))
-        swaps = [
-            chosen - set(gone) | {name}
-            for gone in subsets
-            if fits(chosen - set(gone) | {name})
-            and (not gone or sum(reward[other] for other in gone) < reward[name])
-        ]
-        if reason.kind == "rule":
-            rule = named[reason.rule]
-            everyone = [
-                frozenset({name, *others})
-                for size in range(len(reward))
-                for others in combinations(possible - {name}, size)
-            ]
-            shut_out = all(judged(rule, names) for names in everyone)
-            assert shut_out or any(judged(rule, names) for names in swaps)
-        elif reward[name] and chosen | {name} in swaps:
-            pytest.fail(f"{name} is {reason}, though there is room for it")
 
 
 def test_explain_schedule_by_solving_again() -> None:
