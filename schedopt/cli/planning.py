@@ -25,7 +25,11 @@ from schedopt.planning.farm import FLAGS, Settings
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.terminal import live, results, show
 from schedopt.terminal.results import ROWS
+from schedopt.verbs import carry as carrying
 from schedopt.verbs import plan as planning
+from schedopt.verbs import ready as choosing
+from schedopt.verbs import replan as replanning
+from schedopt.verbs import report_night as reporting
 from schedopt.verbs import starts as predicting
 from schedopt.verbs.load import read_constraints
 from schedopt.verbs.script import read_template
@@ -199,15 +203,13 @@ def replan(
 
     Exit status: as `plan`.
     """
-    from schedopt.verbs.replan import replan as run
-
     asked = {key: value for key, value in context.params.items() if key not in OUTPUTS}
     asked["constraints"] = constraints or ()
     outputs = output or []
     read = [plan, state, add, instance, *(constraints or ())]
     _expect_outputs(outputs, template, report, read)
     with live(plan.name) as watch:
-        made = run(**asked, watch=watch)
+        made = replanning.replan(**asked, watch=watch)
     for note in made.notes:
         out.say(note)
     _deliver_plan(made, lambda: results.replanned(made), outputs, report, template, json=json)
@@ -277,8 +279,6 @@ def report_night(
 
     Exit status: 0 on success, 2 bad input.
     """
-    from schedopt.verbs import report_night as reporting
-
     for path in output or ():
         out.expect_writable(path, reporting.FORMATS, [plan, sacct])
     report = reporting.report_night(plan, sacct)
@@ -308,10 +308,8 @@ def carry(
 
     Exit status: 0 on success, 2 bad input.
     """
-    from schedopt.verbs.carry import carry as run
-
     stated = [rule for file in constraints or () for rule in read_constraints(file)]
-    rules = run(results, constraints=stated, half_life=half_life, window=window)
+    rules = carrying.carry(results, constraints=stated, half_life=half_life, window=window)
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")
     out.expect_writable(output, (".json",), [*results, *(constraints or ())])
@@ -340,15 +338,12 @@ def ready(
     objective is maximized alone, each later one among the optima of those before it. The names of
     the jobs to start are printed, one on each line.
     """
-    from schedopt.verbs.ready import amounts
-    from schedopt.verbs.ready import ready as run
-
     goals = [name.strip() for name in order.split(",")]
-    room = amounts(capacity)
+    room = choosing.amounts(capacity)
     piped = str(file) == "-"
     with at_place(file="standard input" if piped else None):
         source = sys.stdin.buffer.read() if piped else file
-        answer = run(source, room, goals, time_limit=time_limit)
+        answer = choosing.ready(source, room, goals, time_limit=time_limit)
     if json:
         out.print_json(answer)
         return

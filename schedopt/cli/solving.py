@@ -18,6 +18,7 @@ from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.terminal import live, results
+from schedopt.verbs import check as checking
 from schedopt.verbs import evaluate as evaluating
 from schedopt.verbs import plan_table
 from schedopt.verbs import solve as optimizing
@@ -160,24 +161,17 @@ def check(
 
     Exit status: 0 the result holds, 1 it does not, or could not be checked in full, 2 bad input.
     """
-    from schedopt.verbs.check import (
-        check_file,
-        question_differences,
-        question_in_words,
-        verdict_in_words,
-    )
-
     wrong = False
     instance, judged = (None, file) if result is None else (load(file), result)
-    for document, report in check_file(instance, judged):
+    for document, report in checking.check_file(instance, judged):
         who = document.policy or document.formulation or "result"
-        another = strict and bool(question_differences(report) or not report.asked)
+        another = strict and bool(checking.question_differences(report) or not report.asked)
         for what in report.unchecked:
             out.say(f"{who}: not checked: {what}")
         lines = [*report.violations, *(f"not judged: {what}" for what in report.unjudged)]
-        lines.append(question_in_words(document, report))
+        lines.append(checking.question_in_words(document, report))
         if report.whole and not another:
-            lines.append(verdict_in_words(document, report))
+            lines.append(checking.verdict_in_words(document, report))
         for line in lines:
             print(printable(f"{who}: {line}"))
         wrong = wrong or another or not report.whole

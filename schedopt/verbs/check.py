@@ -8,7 +8,10 @@ from msgspec import UNSET
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import TABLES, load, read_bytes
 from schedopt.instances.protocol import AnyInstance, identity
+from schedopt.planning.document import rest_of
 from schedopt.solvers.result import Document, Result
+from schedopt.validation.documents import check as judge
+from schedopt.validation.documents import night_of, result_of
 from schedopt.validation.report import Report
 from schedopt.verbs.load import documents, is_list
 
@@ -104,10 +107,6 @@ def check_file(instance: AnyInstance | None, path: str | Path) -> list[tuple[Doc
 
 def judged(instance: AnyInstance | None, document: Document) -> Report:
     """Return the report on a document; a replanned one is checked on the rest of its night."""
-    from schedopt.planning.document import rest_of
-    from schedopt.validation.documents import check as judge
-    from schedopt.validation.documents import night_of, result_of
-
     night = night_of(document)
     if instance is None and night is None:
         expected = "a plan document, which holds its night; or the instance before the result"

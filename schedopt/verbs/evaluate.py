@@ -25,6 +25,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.question import LazyQuestion
 from schedopt.solvers.result import Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.validation.documents import check
 from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import with_note, with_report
 
@@ -170,8 +171,6 @@ def _check_result(
     instance: AnyInstance, result: Result, constraints: Sequence[Constraint]
 ) -> Result:
     """Return the checked result."""
-    from schedopt.validation.documents import check
-
     began = now()
     try:
         report = check(instance, result.written(question=False), constraints)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import inspect
 
+from schedopt.instances.dssp.columns import FIELDS, PREFIXED
 from schedopt.instances.errors import InputError, pick_name
+from schedopt.instances.examples import examples, tables
 from schedopt.instances.extras import EXTRAS, missing, version_of
 from schedopt.instances.files import parse
 from schedopt.instances.options import Option
@@ -18,6 +20,8 @@ from schedopt.instances.plugins import KINDS, load, points
 from schedopt.instances.schema import docstring_of
 from schedopt.problems import Problem, problem, problems
 from schedopt.solvers.portfolio import engines
+from schedopt.verbs.reproduce import titles
+from schedopt.verbs.script import templates
 from schedopt.verbs.solve import build_formulation, solve
 
 if TYPE_CHECKING:
@@ -127,8 +131,6 @@ def _constraints(record: Problem) -> Iterator[Explained]:
 
 
 def _table() -> Explained:
-    from schedopt.instances.dssp.columns import FIELDS, PREFIXED
-
     return Explained(
         name="table",
         what="format",
@@ -305,8 +307,6 @@ def _solvers() -> list[Entry]:
 
 
 def _examples() -> list[Entry]:
-    from schedopt.instances.examples import examples, tables
-
     return [
         {"problem": example.problem, "name": example.name, "summary": example.summary}
         for example in (*examples().values(), *tables().values())
@@ -314,8 +314,6 @@ def _examples() -> list[Entry]:
 
 
 def _reproductions() -> list[Entry]:
-    from schedopt.verbs.reproduce import titles
-
     return [
         {"problem": name.partition("/")[0], "name": name, "summary": title}
         for name, title in titles().items()
@@ -323,8 +321,6 @@ def _reproductions() -> list[Entry]:
 
 
 def _templates() -> list[Entry]:
-    from schedopt.verbs.script import templates
-
     said = {name: text.split("\n")[1].removeprefix("# ") for name, text in templates().items()}
     return [{"name": name, "summary": summary} for name, summary in said.items()]
 

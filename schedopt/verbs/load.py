@@ -18,6 +18,7 @@ from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 from schedopt.solvers.result import Document, Result
+from schedopt.validation.documents import result_of
 
 if TYPE_CHECKING:
     from schedopt.problems import dssp, epoch, hesrpt, msfq
@@ -73,8 +74,6 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
 
 def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
     """Return the result or results in the text of a file; None if it holds something else."""
-    from schedopt.validation.documents import result_of
-
     several = is_list(data)
     maybe = b'"termination"' in data  # a quick test before decoding
     if several or (maybe and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):

@@ -15,6 +15,7 @@ from schedopt.instances.tables import as_csv
 from schedopt.problems import problem_of
 from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
+from schedopt.validation.documents import check
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,8 +25,6 @@ FORMATS = (".csv", ".parquet")  # endings of plans
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
     """Return a result with times: itself, or dispatched and checked; None without a solution."""
-    from schedopt.validation.documents import check
-
     run = problem_of(instance).carried_out(instance, result)
     if run is None or run is result:
         return run
