@@ -70,7 +70,7 @@ STAGES = {
 def test_solve_writes_what_it_has_and_begins_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hard = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
+    hard = generate("dssp", "group-fair", seed=1)
     dump(hard, tmp_path / "hard.json")
 
     @contextmanager
