@@ -10,21 +10,19 @@ import pytest
 from builders.cli import run
 from builders.dssp import best
 from builders.effort import tried
-from builders.msfq import at_load, one_or_all
+from builders.msfq import at_load
 from contract.dssp import some_night, some_rule
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt import generate, solve
-from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.instances import constraints, files
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
 from schedopt.planning.reasons import reasons
-from schedopt.solvers import portfolio
 from schedopt.solvers.dssp import schedule, selection
 from schedopt.solvers.engine import Engine, EngineTask
-from schedopt.solvers.result import Limits, Result, alarm
+from schedopt.solvers.result import Result, alarm
 from schedopt.solvers.running import Run, make_result
 from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import with_confirmation
@@ -68,16 +66,6 @@ def test_confirm_threshold_by_its_chain() -> None:
     assert "confirmed by model" in str(result.message)  # as the table of engines says
     assert "no certificate" not in str(result.message)  # it needs none
     assert result.bound_checked
-
-
-def test_confirm_optimal_policy_by_the_linear_program() -> None:
-    result = solve(at_load(2, 0.3), formulation="optimal-policy", confirm=True)
-    assert result.proven
-    assert "confirmed by model" in str(result.message)
-    dearer = one_or_all(2, 0.25, 0.2)  # another question, so two methods disagree
-    again = portfolio.confirm(OptimalPolicy(dearer), result, Limits())
-    assert with_confirmation(result, again).termination == "error"
-    assert portfolio.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None  # too large
 
 
 def test_confirm_disagreement_is_an_error() -> None:
