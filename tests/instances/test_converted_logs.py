@@ -4,12 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.effort import tried
 from builders.refusals import refusal
 from builders.swf import LINES, line, said, saved
-from hypothesis import strategies as st
 
-from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
@@ -76,24 +73,6 @@ def test_convert_swf_names_a_broken_line(
     assert (error.file, error.place) == (str(path), "line 7")
     assert (error.found or "").startswith(found)
     assert expected in error.expected
-
-
-@tried(60, st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
-def test_convert_swf_takes_or_counts_every_job(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]
-) -> None:
-    lines = [
-        line(i, submit, run, used, planned=planned)
-        for i, (submit, run, used, planned) in enumerate(rows)
-    ]
-    path = saved(tmp_path_factory.mktemp("log"), *lines)
-    try:
-        queue = convert(path)
-        taken, notes = len(queue.jobs), said(queue)
-    except InputError as error:
-        taken, notes = 0, str(error).partition("none of ")[2].partition(": ")[2].split("; ")[:-1]
-    left = sum(int(note.split(" ")[0]) for note in notes if "left out" in note)
-    assert taken + left == len(rows)
 
 
 FRONTIER = """; Version: 2.2
