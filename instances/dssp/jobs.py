@@ -6,7 +6,7 @@ Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only
 
 from collections.abc import Callable
 from copy import copy
-from math import fsum, isfinite
+from math import fsum, inf, isfinite
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
@@ -14,49 +14,31 @@ import msgspec
 from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
 from schedopt.instances.errors import InputError, quote
 
-Reward = Callable[[float | None, float], float]
+Reward = Callable[[float, float], float]
 N = TypeVar("N", bound=Any)
 
 
-def linear(priority: float | None, demand: float) -> float:
-    """Return the reward 500 - priority, at least 0.
-
-    The paper's formula would be negative for priorities above 500.
-    """
+def linear(priority: float, demand: float) -> float:
+    """Return the reward 500 - priority, at least 0; the paper's is negative above 500."""
     del demand
-    return max(0.0, 500.0 - _expect_priority(priority, "linear"))
+    return max(0.0, 500.0 - priority)
 
 
-def size(priority: float | None, demand: float) -> float:
+def size(priority: float, demand: float) -> float:
     """Return the reward T_1(j), in proportion to the demand."""
     del priority
     return float(demand)
 
 
-def banded_reward(priority: float | None, demand: float) -> float:
+def banded_reward(priority: float, demand: float) -> float:
     """Return the reward 100,000, 1,000, 10 or 1 for priorities below 100, 200, 300 and others."""
     del demand
-    priority = _expect_priority(priority, "banded")
-    for bound, reward in ((100, 100_000.0), (200, 1_000.0), (300, 10.0)):
-        if priority < bound:
-            return reward
-    return 1.0
+    bands = ((100, 100_000.0), (200, 1_000.0), (300, 10.0), (inf, 1.0))
+    return next(reward for bound, reward in bands if priority < bound)
 
 
 REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded_reward}
-"""The reward functions by name; each takes (priority or None, demand in processor time).
-
-`linear` and `banded_reward` raise `InputError` for a job without a priority.
-"""
-
-
-def _expect_priority(priority: float | None, name: str) -> float:
-    if priority is None:
-        raise InputError(
-            f"a priority for each job: reward {name!r} is computed from it", found="none"
-        )
-    return priority
-
+"""The reward functions by name; each takes a priority and a demand in processor time."""
 
 MOST_TASKS = 10_000_000
 """Most tasks of stages that a file writes as a number of tasks: a few bytes would fill memory."""

@@ -152,7 +152,7 @@ def busy_nights(hours: float, wanted: int) -> list[Instance]:
 def with_rewards(night: Instance, reward: str) -> Instance:
     """Return a night with another reward function of section 5.1, applied to actual demands."""
     jobs = tuple(
-        msgspec.structs.replace(job, reward=REWARDS[reward](job.priority, demand))
+        msgspec.structs.replace(job, reward=REWARDS[reward](job.priority or 0.0, demand))
         for job, demand in zip(night.jobs, night.tasks.demands.tolist(), strict=True)
     )
     return msgspec.structs.replace(night, jobs=jobs)
