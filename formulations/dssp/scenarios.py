@@ -11,11 +11,11 @@ uses its capacity. All numbers are integers.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
 from functools import partial
-from heapq import heappop, heappush
-from math import ceil, fsum, sqrt
+from math import ceil, fsum, inf, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -60,10 +60,6 @@ class ServiceRow(NamedTuple):
     jobs: NDArray[np.intp]
     work: Integers
     room: int
-
-
-NEAR_TIE = 1e-12
-"""Relative difference of two densities below which they are compared exactly."""
 
 
 class Scenarios:
@@ -205,27 +201,15 @@ def worst_mean(earned: Floats, level: Fraction) -> float:
     return fsum([*ordered[:whole], rest]) / float(tail)
 
 
-def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
-    """Return jobs by reward over planned demand, highest first; ties are in the file's order.
+def _by_density(night: Instance, fits: Mask) -> list[int]:
+    """Return jobs by reward over planned demand, highest first; ties are in the file's order."""
+    fitting, demands = fits.sum(axis=0).tolist(), night.planned.demands.fractions
 
-    Densities are compared in doubles, and exactly if they are close.
-    """
-    fitting, demands = fits.sum(axis=0), night.planned.demands.fractions
-    with np.errstate(divide="ignore", invalid="ignore"):
-        brings = night.rewards * fitting / night.demands
-    brings = np.where(night.demands > 0, brings, np.inf)
-    order = np.argsort(-brings, kind="stable")
-    ranked = brings[order]
-    close = ranked[1:] >= (1 - NEAR_TIE) * ranked[:-1]
-    starts = np.flatnonzero(np.append(True, ~close))
-    for group in np.split(order, starts[1:]):
-        if len(group) > 1 and night.demands[group[0]] > 0:
-            exactly = {
-                j: as_written(night.jobs[j].reward) * int(fitting[j]) / demands[j]
-                for j in group.tolist()
-            }
-            group[:] = sorted(exactly, key=lambda j: (-exactly[j], j))
-    return order
+    def density(j: int) -> Fraction | float:
+        reward = as_written(night.jobs[j].reward)
+        return reward * fitting[j] / demands[j] if demands[j] else inf
+
+    return sorted(range(len(demands)), key=density, reverse=True)
 
 
 def _largest_path_factors(night: Instance) -> Integers:
@@ -239,23 +223,12 @@ def _largest_path_factors(night: Instance) -> Integers:
     return np.array(factors, dtype=np.int64)
 
 
-def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _service_order(night: Instance, order: Sequence[int]) -> NDArray[np.intp]:
     """Return the jobs in an order, but each after its predecessors."""
-    if "after" not in night.features:
-        return order
-    rank, after = np.argsort(order), [{*job.after} for job in night.jobs]
-    followers: dict[str, list[int]] = {job.name: [] for job in night.jobs}
-    for j, names in enumerate(after):
-        for name in names:
-            followers[name].append(j)
-    ready = sorted((int(rank[j]), j) for j, names in enumerate(after) if not names)
-    served = list[int]()
-    while ready:
-        served.append(j := heappop(ready)[1])
-        for k in followers[night.jobs[j].name]:
-            after[k].remove(night.jobs[j].name)
-            if not after[k]:
-                heappush(ready, (int(rank[k]), k))
+    waiting, served = {night.jobs[j].name: j for j in order}, list[int]()
+    while waiting:
+        free = (n for n, j in waiting.items() if not waiting.keys() & {*night.jobs[j].after})
+        served.append(waiting.pop(next(free)))
     return np.array(served, dtype=np.intp)
 
 

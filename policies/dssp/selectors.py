@@ -25,13 +25,86 @@ from schedopt.policies.registry import (
     register,
     single_night,
 )
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
 from schedopt.solvers.result import Limits
 
 MEMORY: Final = 1 << 30
 """Bytes that the table of decisions may take."""
 
-_BLOCK: Final = 50_000_000  # table entries between two looks at the keyboard
+Array = Any  # kernels pass numba's own types to each other
+
+
+@kernel(python_up_to=2000)
+def _greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
+    """Return the items that are taken greedily in the given order."""
+    chosen = np.zeros(rewards.size, dtype=np.bool_)
+    _add_greedily(chosen, weights, room, order)
+    return chosen
+
+
+@kernel(python_up_to=2000)
+def _add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> None:
+    """Add items to a selection in the given order while they fit into the remaining ``room``."""
+    for j in order:
+        if not chosen[j] and weights[j] <= room:
+            chosen[j] = True
+            room -= weights[j]
+
+
+@kernel(python_up_to=2000)
+def _greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
+    """Return the better of greedy and the most rewarding item, completed greedily."""
+    chosen = _greedy(rewards, weights, room, order)
+    if rewards.size == 0:
+        return chosen
+    best = np.argmax(rewards)
+    if rewards[best] > rewards[chosen].sum():
+        chosen[:] = False
+        chosen[best] = True
+        _add_greedily(chosen, weights, room - weights[best], order)
+    return chosen
+
+
+@kernel(python_up_to=200)
+def _greedy_three_quarters(
+    rewards: Floats, weights: Floats, room: float, order: Array, rank: Array
+) -> Mask:
+    """Return the best pair of items, completed by less rewarding items as by `greedy_half`.
+
+    ``rank`` is the place of each item by increasing reward; see the selector of this name.
+    """
+    best = _greedy_half(rewards, weights, room, order)
+    value = rewards[best].sum()
+    chosen = np.zeros(rewards.size, dtype=np.bool_)
+    for i in range(rewards.size):
+        for k in range(rewards.size):
+            remaining = room - weights[i] - weights[k]
+            if rank[k] >= rank[i] or remaining < 0:
+                continue
+            total, left, single = rewards[i] + rewards[k], remaining, -1
+            for j in order:
+                if rank[j] < rank[k] and weights[j] <= remaining:
+                    if single < 0 or rewards[j] > rewards[single]:
+                        single = j
+                    if weights[j] <= left:
+                        total += rewards[j]
+                        left -= weights[j]
+            by_single = single >= 0 and rewards[i] + rewards[k] + rewards[single] > total
+            if by_single:
+                total = rewards[i] + rewards[k] + rewards[single]
+            if total > value:
+                value = total
+                chosen[:] = False
+                chosen[i] = chosen[k] = True
+                if by_single:
+                    chosen[single] = True
+                else:
+                    _add_greedily(chosen, weights, remaining, order[rank[order] < rank[k]])
+                _add_greedily(chosen, weights, room - weights[chosen].sum(), order)
+                best[:] = chosen
+                value = max(value, rewards[best].sum())
+    return best
 
 
 def optimum(items: Items) -> Mask:
@@ -87,9 +160,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
     NotApplicableError
         If the table needs more memory than `MEMORY`.
     """
-    from schedopt.policies.dssp import selector_kernels as kernels
-
-    fallback = kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
+    fallback = _greedy_half(items.rewards, items.weights, items.room, items.order)
     if fallback.all():
         return fallback
     shares = items.rewards / items.fractional_bound  # of U, and so are the threshold and the unit
@@ -111,7 +182,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
     chosen = np.zeros(items.rewards.size, dtype=np.bool_)
     chosen[candidates[table.members(int(sums[best]))]] = True
     chosen[small[: fits[best]]] = True
-    kernels.add_greedily(
+    _add_greedily(
         chosen, items.weights, items.room - float(items.weights[chosen].sum()), items.order
     )
     if items.rewards[chosen].sum() < items.rewards[fallback].sum():
@@ -146,8 +217,6 @@ class _LeastWeights:
     """
 
     def __init__(self, whose: str, rewards: NDArray[np.int64], weights: Floats, top: int) -> None:
-        from schedopt.policies.dssp import selector_kernels as kernels
-
         row = top // 8 + 1
         needed = rewards.size * row + 8 * top
         if needed > MEMORY:
@@ -158,16 +227,21 @@ class _LeastWeights:
         self.rewards = rewards
         self.least = np.full(top + 1, np.inf)
         self.least[0] = 0.0
-        self.taken = np.zeros((rewards.size, row), dtype=np.uint8)
-        step = max(1, _BLOCK // (top + 1))
-        for start in range(0, rewards.size, step):
-            kernels.extend(self.least, self.taken, rewards, weights, start, start + step)
+        self.taken: list[NDArray[np.uint8]] = []  # a bit for each total reward
+        for reward, weight in zip(rewards.tolist(), weights.tolist(), strict=True):
+            with_it = np.full(top + 1, np.inf)
+            with_it[reward:] = self.least[: max(0, top + 1 - reward)] + weight
+            self.taken.append(np.packbits(with_it < self.least, bitorder="little"))
+            np.minimum(self.least, with_it, out=self.least)
 
     def members(self, total: int) -> Mask:
         """Return the mask of the lightest set with a total reward, shape (n,)."""
-        from schedopt.policies.dssp import selector_kernels as kernels
-
-        return kernels.trace(self.taken, self.rewards, total)
+        chosen = np.zeros(self.rewards.size, dtype=np.bool_)
+        for j in range(self.rewards.size - 1, -1, -1):
+            if self.taken[j][total >> 3] >> (total & 7) & 1:
+                chosen[j] = True
+                total -= int(self.rewards[j])
+        return chosen
 
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
@@ -251,9 +325,7 @@ def selector(
 )
 def greedy(items: Items) -> Mask:
     """Take items by decreasing ratio, ties in file order, and skip those that do not fit."""
-    from schedopt.policies.dssp import selector_kernels as kernels
-
-    return kernels.greedy(items.rewards, items.weights, items.room, items.order)
+    return _greedy(items.rewards, items.weights, items.room, items.order)
 
 
 @selector(
@@ -268,9 +340,7 @@ def greedy_half(items: Items) -> Mask:
     adds less than that item's reward. So the greedy reward plus the best single reward is at least
     the optimum, and the better of the two is at least half of it.
     """
-    from schedopt.policies.dssp import selector_kernels as kernels
-
-    return kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
+    return _greedy_half(items.rewards, items.weights, items.room, items.order)
 
 
 @selector(
@@ -292,8 +362,6 @@ def greedy_three_quarters(items: Items) -> Mask:
     NotApplicableError
         For more than 1,000 items: the time is O(n³).
     """
-    from schedopt.policies.dssp import selector_kernels as kernels
-
     if items.rewards.size > THREE_QUARTERS_MOST:
         raise NotApplicableError(
             f"greedy-three-quarters tries all pairs of jobs: {items.rewards.size} jobs are more "
@@ -301,9 +369,7 @@ def greedy_three_quarters(items: Items) -> Mask:
         )
     rank = np.empty(items.rewards.size, dtype=np.int64)
     rank[np.argsort(items.rewards, kind="stable")] = np.arange(rank.size)
-    return kernels.greedy_three_quarters(
-        items.rewards, items.weights, items.room, items.order, rank
-    )
+    return _greedy_three_quarters(items.rewards, items.weights, items.room, items.order, rank)
 
 
 @selector(
@@ -313,9 +379,7 @@ def greedy_three_quarters(items: Items) -> Mask:
 )
 def dp_profits(items: Items) -> Mask:
     """Return an optimal selection by dynamic programming over rewards; see `optimum`."""
-    from schedopt.policies.dssp import selectors
-
-    return selectors.optimum(items)
+    return optimum(items)
 
 
 @selector(
@@ -326,9 +390,7 @@ def dp_profits(items: Items) -> Mask:
 )
 def fptas(items: Items, epsilon: float = 0.1) -> Mask:
     """Return a selection with at least (1 - epsilon) of the optimum; see `approximation`."""
-    from schedopt.policies.dssp import selectors
-
-    return selectors.approximation(items, epsilon)
+    return approximation(items, epsilon)
 
 
 @selector(
