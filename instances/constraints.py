@@ -84,9 +84,7 @@ class Require(_JobListConstraint, frozen=True, tag="require"):
 
     def violations(self, choice: Choice) -> Iterator[str]:
         """Yield the jobs that are not selected."""
-        for job in self.jobs:
-            if job not in choice.selected:
-                yield f"{job} is not selected"
+        yield from (f"{job} is not selected" for job in self.jobs if job not in choice.selected)
 
 
 class Forbid(_JobListConstraint, frozen=True, tag="forbid"):
@@ -101,9 +99,7 @@ class Forbid(_JobListConstraint, frozen=True, tag="forbid"):
 
     def violations(self, choice: Choice) -> Iterator[str]:
         """Yield the jobs that are selected."""
-        for job in self.jobs:
-            if job in choice.selected:
-                yield f"{job} is selected"
+        yield from (f"{job} is selected" for job in self.jobs if job in choice.selected)
 
 
 class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):

@@ -5,9 +5,8 @@
 
 import inspect
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,12 +19,11 @@ _SECTION = re.compile(r"^([A-Z]\w+)\n-{3,}\n", re.MULTILINE)
 _NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Docstring:
+class Docstring(NamedTuple):
     """A parsed docstring: its text, and the description of each attribute."""
 
     text: str
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str]
 
 
 def parse_docstring(docstring: str) -> Docstring:

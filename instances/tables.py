@@ -233,12 +233,12 @@ class TextTable:
         return rows
 
     def frame(self) -> pl.DataFrame:
-        """Return a polars frame of texts; empty cells are null."""
+        """Return a polars frame of texts without escapes; empty cells are null."""
         require("polars")
         import polars as pl
 
         at = self.positions()
-        cells = ([row[i] or None for _, row in self.rows] for i in at.values())
+        cells = ([unescape_cell(row[i]) or None for _, row in self.rows] for i in at.values())
         return pl.DataFrame(dict(zip(at, cells, strict=True)), dict.fromkeys(at, pl.String))
 
 
@@ -331,7 +331,7 @@ def escape_cell(text: str) -> str:
 
 def unescape_cell(cell: str) -> str:
     """Return the original text of an escaped CSV cell."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell, 1) else cell
 
 
 def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -342,12 +342,3 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     for row in rows:
         table.writerow(escape_cell(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
-
-
-def change_columns(
-    table: pl.DataFrame, columns: Sequence[str], change: Callable[[str], str]
-) -> pl.DataFrame:
-    """Return a table whose text columns ``columns`` are changed, by `escape_cell` for example."""
-    import polars as pl
-
-    return table.with_columns(pl.col(columns).map_elements(change, return_dtype=pl.String))

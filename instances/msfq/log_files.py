@@ -15,21 +15,14 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs
-from schedopt.instances.tables import (
-    change_columns,
-    escape_cell,
-    read_csv,
-    read_parquet,
-    unescape_cell,
-)
+from schedopt.instances.tables import as_csv, read_csv, read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
 
 NEEDED = ("submit", "need", "run")
-TEXTS = (*GROUPINGS, "name")
 UNSURE = ("estimate", "start", "release")  # numbers that may be missing
-COLUMNS = (*NEEDED, *UNSURE, *TEXTS)
+COLUMNS = (*NEEDED, *UNSURE, *GROUPINGS, "name")
 OF = "need:"  # prefix of the titles of resource columns
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 
@@ -92,8 +85,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> str:
     check_name(name)
     table, sink = table_of(jobs), io.BytesIO()
     if name.lower().removesuffix(".gz").endswith(".csv"):
-        texts = [key for key in TEXTS if key in table.columns]
-        change_columns(table, texts, escape_cell).write_csv(sink)
+        sink.write(as_csv(table.columns, table.iter_rows()).encode())
     else:
         table.write_parquet(sink)
     data = sink.getvalue()
@@ -140,8 +132,7 @@ def _table(path: Path, data: bytes) -> pl.DataFrame:
     """Read a table without conversions; the columns of a CSV are texts."""
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
-    table = read_csv(data, strip=False).frame()
-    return change_columns(table, [key for key in table.columns if key in TEXTS], unescape_cell)
+    return read_csv(data, strip=False).frame()
 
 
 def _check_columns(columns: Sequence[str]) -> None:
