@@ -286,17 +286,11 @@ def _names_stage(name: str, night: Instance) -> bool:
     return job in night.index and digits.isdecimal()
 
 
-def _is_early(
-    row: dict[str, str],
-    night: Instance,
-    *,
-    # seconds before the start of the night from which on rows belong to another night
-    early: float = 60.0,
-) -> bool:
-    """Return whether a row belongs to an earlier night."""
+def _is_early(row: dict[str, str], night: Instance) -> bool:
+    """Return whether a row belongs to an earlier night: a minute or more before this one."""
     with at_place(row["place"]):
         start = _sacct_time(row, "Start", night)
-    return start is not None and start < -seconds(night, early)
+    return start is not None and start < -seconds(night, 60)
 
 
 def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
@@ -308,7 +302,11 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
         if not 0 <= stage < len(stages):
             expected = f"a stage of the plan's {quote(name)}, from 1 to {len(stages)}"
             raise InputError(expected, found=quote(row["JobName"]), place="column 'JobName'")
-        base, numbers = _job_id(row["JobID"])
+        job = parse_job_id(row["JobID"])
+        if job is None or job.component or job.step:
+            expected = "a job id such as 7_1 or 7_[1-8]"
+            raise InputError(expected, found=quote(row["JobID"]), place="column 'JobID'")
+        base = job.submission
         start, end = (_sacct_time(row, title, night) for title in ("Start", "End"))
         status = status_of(row["State"])
         if status is None:
@@ -319,7 +317,7 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
             status, base = "waiting", ""  # it left the queue before it started
         if status == "waiting":
             start = end = None
-        for number in numbers:
+        for number in job.tasks or (1,):
             if not 1 <= number <= len(stages[stage]):
                 expected = f"a task of the plan, from 1 to {len(stages[stage])}"
                 raise InputError(expected, found=quote(row["JobID"]), place="column 'JobID'")
@@ -328,16 +326,6 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
             yield Observed(
                 name, stage, number - 1, status, begin, done, place=place, submission=base
             )
-
-
-def _job_id(text: str) -> tuple[str, Sequence[int]]:
-    """Return the id of a submission and its task numbers: 1, 2, 3 for ``7_[1-3%2]``."""
-    found = parse_job_id(text)
-    if found is None or found.component or found.step:
-        raise InputError(
-            "a job id such as 7_1 or 7_[1-8]", found=quote(text), place="column 'JobID'"
-        )
-    return found.submission, found.tasks or (1,)
 
 
 def _sacct_time(row: dict[str, str], title: str, night: Instance) -> float | None:
@@ -361,8 +349,8 @@ def read_jobs(
 ) -> list[Added]:
     """Read a table of jobs to add to a night, in its unit and from its start.
 
-    Without a column of seats or of a resource, jobs hold none.
-    ``table`` has the settings of a farm for reading the table.
+    Without a column of seats or of a resource, jobs hold none. ``table`` has the settings of a farm
+    for reading the table.
     """
     from schedopt.planning import farm, plan
 
@@ -392,16 +380,11 @@ def read_jobs(
         pools=dict.fromkeys(night.pools, 1),
     )
     read = plan.read(source, settings, farm.FLAGS)
-    most = max(int(there.most) for there in night.machine.by_number.values())
     added = []
     for job in read.jobs:
         if job.name in night.index:
             expected = "jobs with names that are new to the night"
             raise InputError(expected, found=quote(job.name), parameter="add")
-        if job.processors > most:
-            expected = f"jobs of at most {most} processors, which there are"
-            found = f"{job.name}, which takes {job.processors} processors"
-            raise InputError(expected, found=found, parameter="add")
         held = {rule.name: rule.use for rule in read.constraints if isinstance(rule, Seats)}
         seats = {str(name): use[job.name] for name, use in held.items() if use.get(job.name)}
         added.append(Added(at=now, job=job, seats=seats))
