@@ -24,7 +24,7 @@ def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
         "README farm, shorter tasks": lambda slurm, name: carry_out(
             slurm, name, nights.readme_farm(40.0), planning=60.0, factor=nights.shorter(9)
         ),
-        "reservation": lambda slurm, name: carry_out(slurm, name, nights.with_reservation()),
+        "capacity": lambda slurm, name: carry_out(slurm, name, nights.with_fewer_processors()),
         "queued": nights.carry_out_queued,
         "failure": nights.carry_out_with_failure,
     }

@@ -127,12 +127,8 @@ class Cluster:
         return self.run("squeue", "--noheader", "--format=%i|%j|%T|%r")
 
     def clear(self) -> None:
-        """Cancel all jobs and remove all reservations."""
+        """Cancel all jobs."""
         self.run("scancel", f"--user={getpass.getuser()}", check=False)
-        for line in self.run("scontrol", "show", "reservation", "--oneliner").splitlines():
-            if line.startswith("ReservationName="):
-                name = line.split()[0].partition("=")[2]
-                self.run("scontrol", "delete", f"ReservationName={name}", check=False)
         self.wait_for("an empty queue", lambda: not self.queue().strip())
 
     def start(self, *command: str) -> None:

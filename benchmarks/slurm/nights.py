@@ -143,9 +143,7 @@ def carry_out(
     text = (folder / "night.sh").read_text()
     if during is not None:
         text += (folder / "change.sh").read_text()
-    drops = text.count("create reservation")
-    notes = [f"{drops} reservation"] if drops else []
-    notes += [] if spare > 0 else [f"submitted {-spare:.0f} s after the night's start"]
+    notes = [] if spare > 0 else [f"submitted {-spare:.0f} s after the night's start"]
     return Outcome(name, plan, report, text.count("sbatch"), script_seconds, folder, notes)
 
 
@@ -264,11 +262,8 @@ def readme_farm(hour: float) -> Instance:
     return replace(night, jobs=jobs, deadline=10 * hour, end=10 * hour)
 
 
-def with_reservation() -> Instance:
-    """Return a night whose script makes a reservation while tasks run.
-
-    Slurm's time limits are whole minutes, so tasks take nearly a minute.
-    """
+def with_fewer_processors() -> Instance:
+    """Return a night in which processors leave for a while as tasks run."""
     jobs = (
         Job(name="before", reward=9, stages=((48.0,) * 12,), deadline=101.0),
         Job(name="across", reward=9, stages=((48.0,) * 3,), release=101.0),

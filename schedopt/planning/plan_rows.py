@@ -80,12 +80,9 @@ def paid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
 
 def in_time(instance: Instance, solution: Scheduled) -> str:
     """Return in words how many jobs are on time."""
-    late, deadline = lateness(instance, solution), instance.deadline
-    done = [name for name, by in late.items() if not by]
-    after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
-    its = "its" if after == 1 else "their"
-    own = f" ({after:,} after the night's deadline, before {its} own)" if after else ""
-    return f"{len(done):,} of {count_of(len(late), 'job')} on time{own}"
+    late = lateness(instance, solution)
+    done = sum(not by for by in late.values())
+    return f"{done:,} of {count_of(len(late), 'job')} on time"
 
 
 # Dispatching the selected jobs.
