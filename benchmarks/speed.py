@@ -105,7 +105,7 @@ def selections(quick: bool, limit: float) -> Iterator[Work]:
         label = f"shares of groups, {jobs:,} jobs, {groups:,} groups"
         yield Work("dssp", label, solvers_of(night, limit, mip))
     for jobs in (200,) if quick else (200, 500, 2_000):
-        night = generate("dssp", "crossing", seed=1, options={"jobs": jobs})
+        night = generate("dssp", "crossing", seed=1, options={"jobs": jobs, "rules": "all"})
         label = f"side constraints that cross, {jobs:,} jobs"
         yield Work("dssp", label, solvers_of(night, limit, mip))
     for jobs in (1_000, 10_000):

@@ -4,7 +4,6 @@ Source of the reductions: Anderson et al., SPAA 2005, section 2.1, Theorems 1 an
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +85,7 @@ def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 Ints = NDArray[np.int64]
+KINDS = ("shares", "all")
 LARGEST, MOST_REWARD = 10**6, 1000  # demands and rewards are whole and uniform from 1 to these
 RESOURCES, USERS = 2, 0.3  # resources, and the part of the jobs that uses each
 FEW = 50  # jobs per set of three apart, per pair together and per implication
@@ -125,9 +125,10 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
             name = f"shares of {by}s"
             rules.append(kinds.FairShare(name=name, by=by, at_most=at_most, at_least=at_least))
     jobs = numbered_names("job-", count)
-    rules += _draw_counts(draw, names, owners, selection)
-    rules += _draw_resources(draw, jobs, selection)
-    rules += _draw_job_sets(draw, jobs, selection)
+    if values["rules"] == "all":
+        rules += _draw_counts(draw, names, owners, selection)
+        rules += _draw_resources(draw, jobs, selection)
+        rules += _draw_job_sets(draw, jobs, selection)
     built = tuple(
         Job(
             name=jobs[j],
@@ -212,9 +213,10 @@ CROSSING = Recipe(
         "jobs": whole(500, 10, 10**6),
         "teams": whole(12, 1, 1000),
         "shows": whole(8, 1, 1000),
+        "rules": one_of("shares", KINDS),
         "fraction": number(0.5, "a number above 0, at most 1", lambda v: 0 < v <= 1),
     },
-    "caps and floors of teams and of shows, and side constraints of every other kind",
+    "caps and floors of teams and of shows, and with rules=all of every other kind",
     "ours: what binds, and how hard, is our own choice",
 )
 
@@ -224,15 +226,15 @@ SLACK = 0.1  # how far bounds may lie from what a known selection has, as a part
 BIAS = 0.5  # sigma of the lognormal factors by which that selection prefers groups
 
 
-def _group_fair(knapsack: Recipe, seed: int, values: Mapping[str, Any]) -> Instance:
+def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw a knapsack with bounds on groups that a known selection satisfies.
 
     The known selection is greedy by reward per demand times a factor of the group. So floors bind
     for groups that the unconstrained optimum neglects, and caps for others.
     """
     settings = dict(values)
-    bounded = settings.pop("bounds")
-    night: Instance = knapsack(seed, **settings)
+    family, bounded = settings.pop("family"), settings.pop("bounds")
+    night: Instance = families[family](seed, **settings)
     draw = stream(seed, settings["groups"])
     names = sorted(night.groups["team"])
     owner = np.array([names.index(job.groups["team"]) for job in night.jobs])
@@ -269,16 +271,17 @@ def _group_bounds(
             yield kinds.AtMost(name=f"most of {team}", by="team", group=team, count=int(high))
 
 
-def group_fair(knapsack: Recipe) -> Recipe:
-    """Return the recipe of knapsacks of a family with bounds on groups."""
+def group_fair(families: Mapping[str, Recipe], *names: str) -> Recipe:
+    """Return the recipe of knapsacks with bounds on groups, over some families of knapsacks."""
     return Recipe(
         "group-fair",
-        partial(_group_fair, knapsack),
+        lambda seed, values: _group_fair(families, seed, values),
         {
             "jobs": whole(1000, 1, 10**6),
             "range": whole(1000, 1, 10**9, ": the largest weight R"),
             "fraction": number(0.5, "a number above 0, at most 1", lambda v: 0 < v <= 1),
             "groups": whole(10, 1, 10**4),
+            "family": one_of(names[0], names),
             "bounds": one_of(BOUNDED[0], BOUNDED),
         },
         "knapsacks with bounds on the count, the weight or the profit of each group",

@@ -316,4 +316,6 @@ GENERATORS: dict[str, Recipe] = by_name(
     CROSSING,
 )
 """The generators by name."""
-GENERATORS["group-fair"] = group_fair(GENERATORS["uncorrelated"])
+GENERATORS["group-fair"] = group_fair(
+    GENERATORS, "uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum"
+)

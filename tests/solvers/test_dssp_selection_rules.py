@@ -50,9 +50,10 @@ def test_caps_and_floors_of_teams_match_all_subsets(seed: int) -> None:
         assert (result.solution_status, result.objective) == ("optimal", pytest.approx(best))
 
 
+@pytest.mark.parametrize("rules", ["shares", "all"])
 @pytest.mark.parametrize("seed", [1, 2, 3] if ALL else [1, 3])
-def test_rules_that_cross_have_the_optimum_of_highs(seed: int) -> None:
-    options = {"jobs": 100, "teams": 4, "shows": 3}
+def test_rules_that_cross_have_the_optimum_of_highs(rules: str, seed: int) -> None:
+    options = {"jobs": 100, "teams": 4, "shows": 3, "rules": rules}
     night = generate("dssp", generator="crossing", seed=seed, options=options)
     best = solve(night, solver="highs", threads=1)
     ours = solve(night, threads=1, certificate=seed == 1)
