@@ -59,7 +59,6 @@ class Attempt:
         self.message = ""
         self._found_by: str | None = None
         self._bounded_by: str | None = None
-        self._of_its_order = -inf
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit, or None without one."""
@@ -81,16 +80,11 @@ class Attempt:
         distance = gap(value, snap_bound(value, self.bound))
         return value < inf and distance is not None and distance <= self.limits.gap
 
-    def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
-        """Keep a solution if it is better than the incumbent.
-
-        ``by`` is the engine that found it, None for a policy. ``of_its_order`` is a lower bound for
-        its completion order alone.
-        """
+    def take(self, solution: Allocated, by: str | None) -> None:
+        """Keep a solution if it is better; ``by`` is its engine, None for a policy."""
         value = self.instance.objective_of(solution)
         if value < self.value or self.solution is None:
             self.value, self.solution, self._found_by = value, solution, by
-            self._of_its_order = of_its_order
 
     def raise_bound(self, bound: float, by: str) -> None:
         """Keep a lower bound if it is better than the current one."""
@@ -137,7 +131,7 @@ class Attempt:
         bound = -inf
         if problem.status == "optimal":  # not if it is inaccurate
             bound = program.worth(problem.value) * (1.0 - ERROR)
-        self.take(program.decode(lambda variable: variable.value), "model", bound)
+        self.take(program.decode(lambda variable: variable.value), "model")
         self.note()
         return bound
 
@@ -187,7 +181,9 @@ class Attempt:
                     stopped = "optimal"
                 elif stopped == "completed" and not self.message:
                     self.message = "the bound of the search does not meet the best solution"
-            solution = msgspec.structs.replace(solution, certified=self._proven_over(distance))
+            if distance is not None and distance <= tolerance:
+                over: Literal["all", "given"] = "given" if self.model.given else "all"
+                solution = msgspec.structs.replace(solution, certified=over)
         result = make_result(
             self.model,
             self.run,
@@ -202,14 +198,6 @@ class Attempt:
         return msgspec.structs.replace(
             result, found_by=self._found_by, bounded_by=self._bounded_by if bound else None
         )
-
-    def _proven_over(self, distance: float | None) -> Literal["all", "given"] | msgspec.UnsetType:
-        """Return whether the gap is closed over all orders or for the given order."""
-        tolerance = self.model.tolerance
-        if distance is not None and distance <= tolerance:
-            return "given" if self.model.given else "all"
-        own = gap(self.value, snap_bound(self.value, self._of_its_order))
-        return "given" if own is not None and own <= tolerance else msgspec.UNSET
 
 
 def run_attempt(

@@ -332,29 +332,6 @@ def _team_rent(
     return high
 
 
-def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
-    """Return the rent of a server; store the rents of teams, then that rent, in ``own``, (G + 1,).
-
-    Values in ``own`` other than 0 are the starting points.
-    """
-    teams = len(own) - 1
-    bounds = np.zeros((4, teams))
-    team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
-    m = _team_rent(c, lam, jobs, n, teams, c.servers, bounds, own[teams])
-    if teams:
-        _team_demand(c, lam, jobs, n, m, teams, bounds)
-    sums = bounds[2].copy()
-    for g in range(teams):
-        start = own[g] if own[g] != own[teams] else m
-        own[g] = m
-        if sums[g] > bounds[1, g]:
-            own[g] = _team_rent(c, lam, jobs, n, g, bounds[1, g], bounds, start)
-        elif sums[g] < bounds[0, g]:
-            own[g] = _team_rent(c, lam, jobs, n, g, bounds[0, g], bounds, start)
-    own[teams] = m
-    return m
-
-
 TINY = 1e-200
 
 
@@ -367,13 +344,21 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     jobs.
     """
     teams = len(own) - 1
-    m = server_prices(c, lam, jobs, n, firm, own)
-    total = m * c.servers
+    bounds = np.zeros((4, teams))
+    team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+    m = _team_rent(c, lam, jobs, n, teams, c.servers, bounds, own[teams])
     if teams:
-        bounds = np.zeros((2, teams))
-        team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
-        for g in range(teams):
-            total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
+        _team_demand(c, lam, jobs, n, m, teams, bounds)
+    sums, total = bounds[2].copy(), m * c.servers
+    for g in range(teams):
+        start = own[g] if own[g] != own[teams] else m
+        own[g] = m
+        if sums[g] > bounds[1, g]:
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[1, g], bounds, start)
+        elif sums[g] < bounds[0, g]:
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[0, g], bounds, start)
+        total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
+    own[teams] = m
     for i in range(n):
         j = jobs[i]
         r = own[c.teams[j]] if c.teams[j] >= 0 else m

@@ -55,13 +55,6 @@ def test_epoch_policies_on_examples_of_the_paper(
     assert got(load(f"instances/epoch/{name}.json"), policy) == overhead
 
 
-def test_epoch_policies_with_more_jobs_than_nodes() -> None:
-    instance = packing([1] * 8, 4, 0)
-    assert got(instance, "buddy") == 8
-    assert got(instance, "equi-epoch") == 8
-    assert got(packing([1] * 11, 4, 1), "paper-search") == 12
-
-
 def test_paper_search_refuses_many_jobs() -> None:
     with pytest.raises(NotApplicableError, match="at most"):
         POLICIES["paper-search"].run(packing([1] * 500, 4, 1))
@@ -138,13 +131,3 @@ def test_closed_system_equals_a_plain_simulation(static: bool) -> None:
         responses = plain_system(name, work, static)
         mean, _ = simulate(name, work, static=static)
         assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9), name
-
-
-def test_epoch_speedup_formulas() -> None:
-    """At n = N both are equal; the printed static formula is the one that is used."""
-    for nodes in range(1, 129):
-        dynamic = kernels.speedup(nodes, 100.0, 128, False)
-        assert dynamic == pytest.approx(101 * nodes / (100 + nodes))
-        floor, ceiling, rest = 128 // nodes, -(-128 // nodes), 128 % nodes
-        printed = (floor / ceiling * (nodes - rest) + rest) / nodes
-        assert kernels.speedup(nodes, 100.0, 128, True) == pytest.approx(dynamic * printed)

@@ -103,17 +103,6 @@ def test_check_allocation_judges_floors_from_the_arrival() -> None:
     ):
         report = documents.check(instance, forged, [rule])
         assert "floor: " in "".join(report.violations)
-    rule = Shares(jobs=("a", "late"), at_least=0.0, at_most=1.0)
-    assert documents.check(instance, forged, [rule]).ok
-    ever = Shares(jobs=("a",), at_least=0.1, name="floor")
-    short = [
-        {"start": 0.0, "end": 1e-10, "share": {}},
-        {"start": 1e-10, "end": 10.0, "share": {"a": 1.0}},
-        {"start": 10.0, "end": 11.0, "share": {"late": 1.0}},
-    ]
-    forged = broken(forged, epochs=short)
-    (said,) = documents.check(instance, forged, [ever]).violations
-    assert said == "floor: a has 0 in epochs[0], at least 0.1"
 
 
 def test_check_allocation_speedups_equal_the_records() -> None:
