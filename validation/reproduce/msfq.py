@@ -161,7 +161,7 @@ def compare_by_rate(queues: Mapping[float, Instance], arrivals: int) -> Values:
 def figure_5(quick: bool) -> Values:
     rates = (3.0, 4.5) if quick else (2.0, 3.0, 4.0, 4.25, 4.5, 4.75)
     queues = {rate: four_classes(rate) for rate in rates}
-    return compare_by_rate(queues, 600_000 if quick else 20_000_000)
+    return compare_by_rate(queues, 300_000 if quick else 20_000_000)
 
 
 def figure_6(quick: bool) -> Values:
