@@ -131,8 +131,8 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
         """Yield the jobs that the constraint refers to, as (place in the constraint, name)."""
         for i, job in enumerate(getattr(self, "jobs", None) or ()):
             yield f"jobs[{i}]", job
-        for job in getattr(self, "use", ()):
-            yield f"use.{job}", job
+        if isinstance(use := getattr(self, "use", None), dict):
+            yield from ((f"use.{job}", job) for job in use)
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the groups that the constraint refers to, as (place, grouping, group or None)."""

@@ -160,6 +160,7 @@ def test_records_take_numpy_numbers_and_lists() -> None:
 def test_constraint_kind_of_a_user_is_checked() -> None:
     class Budget(Constraint, frozen=True, kw_only=True, tag="budget of mine"):
         money: float
+        use: float = 1.0  # a name that other kinds have for amounts by job
 
     rule = Budget(money=3)
     jobs = (Job(**JOB, reward=2),)
