@@ -6,7 +6,6 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import TEAMS, night
-from builders.refusals import refusal
 
 from schedopt.formulations.constraints import Constraint, Forbid, Require
 from schedopt.formulations.dssp import Schedule, Selection
@@ -49,14 +48,6 @@ def test_native_constraints_hold_and_are_named_in_conflicts() -> None:
     result = solve(selection)
     assert set(result.conflict) == {"not_both", "both"}
     assert not result.violations and not result.checked and "not_both" in str(result.message)
-
-
-def test_selection_refuses_a_nonlinear_native_constraint() -> None:
-    selection = Selection(night([(5, 5), (4, 5)]))
-    selection.model.bent = pyo.Constraint(
-        expr=selection.model.x["j0"] * selection.model.x["j1"] <= 0
-    )
-    assert "bent is not linear" in str(refusal(solve, selection))
 
 
 class Quota(Constraint, frozen=True, tag="quota"):

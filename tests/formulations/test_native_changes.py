@@ -1,6 +1,5 @@
 """What a user changes in a native model is solved as changed, or refused by name: never ignored."""
 
-import msgspec
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import night
@@ -69,21 +68,6 @@ def test_native_model_with_a_changed_objective_has_no_bound() -> None:
     other = selection()
     other.model.reward.expr = other.model.x["j2"]
     assert solve(other).solution.selected[-1] == "j2"
-
-
-def in_order(**changes: object) -> Selection:
-    """Return the three jobs of ``selection`` with two objectives."""
-    jobs = night([(5, 5), (4, 5), (3, 5)], capacity=10)
-    return Selection(msgspec.structs.replace(jobs, objectives=("reward", "-demand"), **changes))
-
-
-def test_native_constraints_of_any_name_hold_for_every_objective() -> None:
-    for name in ("goal", "ordered", "earlier_objectives", "next_objective"):
-        model = in_order()
-        setattr(model.model, name, pyo.Constraint(expr=sum(model.model.x.values()) >= 2))
-        before = list(model.model.component_map())
-        assert solve(model).solution.selected == ("j0", "j1")
-        assert list(model.model.component_map()) == before
 
 
 def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:

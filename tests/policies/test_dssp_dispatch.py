@@ -105,21 +105,6 @@ def test_dispatch_passes_over_a_task_without_a_seat() -> None:
     assert not evaluate(loose, "greedy+first", constraints=[seats]).violations
 
 
-def test_dispatch_keys_equal_hand_calculations() -> None:
-    instance = night([[[2.0]], [[1.0], [3.0]], [[3.0]]], 1)
-    order = {
-        "first": ["j0", "j1", "j2"],
-        "priority": ["j0", "j1", "j2"],
-        "stcpu": ["j0", "j2", "j1"],
-        "lcpf": ["j1", "j2", "j0"],
-        "ltcpu": ["j1", "j2", "j0"],
-        "scpf": ["j0", "j2", "j1"],
-    }
-    for name, expected in order.items():
-        completion = evaluate(instance, name).solution.completion
-        assert sorted(completion, key=completion.__getitem__) == expected, name
-
-
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
 def test_guaranteed_fill_completes_the_selection(
     jobs: list[list[list[float]]], processors: int

@@ -142,13 +142,6 @@ def test_greedy_is_the_plain_definition(instance: Instance) -> None:
     assert set(select("greedy", instance).selected) == expected
 
 
-def test_selectors_fill_the_room_despite_rounding() -> None:
-    tenths = instance_of([(1, 0.1), (1, 0.2), (1, 0.3)], 0.6, frozenset())
-    assert tenths.capacity() < 0.1 + 0.2 + 0.3  # by rounding alone
-    for name in GUARANTEE:
-        assert len(select(name, tenths).selected) == 3
-
-
 @pytest.mark.parametrize(
     ("name", "jobs", "changed", "says"),
     [

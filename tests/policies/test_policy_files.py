@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from builders.cli import ROOT
-from builders.refusals import refusal
 
 from schedopt import bench, evaluate
 from schedopt.instances.errors import InputError
@@ -105,17 +104,6 @@ from schedopt import epoch
 def mine(instance):
     return {returns}
 """
-
-
-def test_policy_file_dispatcher_sees_only_the_instance(tmp_path: Path) -> None:
-    by_team = '[job.groups["team"] != "fx" for job in night.jobs]'
-    mine = write(tmp_path, DISPATCHER.format(returns=by_team))
-    assert evaluate("example:night", "mine", policy_files=[mine]).objective > 0
-    assert bench(["example:night"], policies=["mine"], policy_files=[mine])[0].objective
-    assert evaluate("example:night", "greedy+mine", policy_files=[mine]).objective > 0
-    load_only(())
-    options = {"dispatcher": "mine"}
-    assert "a dispatcher" in str(refusal(evaluate, "example:night", "maxk", options=options))
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,11 @@ import sys
 import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from random import Random
 from types import ModuleType
 
 import numpy as np
 import pytest
 from builders.cli import process
-from builders.effort import ALL
-from contract.dssp import schedule, selection
 
 import schedopt
 from schedopt.solvers import compiling as kernels_of
@@ -169,27 +166,3 @@ sys.exit("numba" in sys.modules)
 
 def test_night_of_forty_jobs_and_500_tasks_loads_no_numba() -> None:
     process(sys.executable, "-c", SMALL)
-
-
-@pytest.mark.parametrize("seed", range(6 if ALL else 3))
-def test_results_of_nights_are_the_same_compiled_and_in_python(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert answers(seed, True, monkeypatch) == answers(seed, False, monkeypatch)
-
-
-def answers(seed: int, python: bool, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return what solvers and policies find on random nights, with kernels run in one way."""
-    monkeypatch.setattr(kernels_of, "COMPILES", not python)
-    draw = Random(seed)  # noqa: S311
-    asked = [drawn(draw) for drawn in (selection, schedule) for _ in range(4)]
-    options = ({"jobs": 40, "range": 20}, {"jobs": 60, "groups": 4})
-    nights = [schedopt.generate("dssp", "uncorrelated", seed=seed, options=of) for of in options]
-    policies = ("greedy", "greedy-half", "greedy-three-quarters", "core", "greedy+stcpu")
-    results = [schedopt.solve(of) for of in (*asked, *nights)]
-    results += [schedopt.evaluate(night, name) for night in nights for name in policies]
-    # Which of several best schedules is found depends on how long dispatchers were given.
-    return [
-        (of.objective, of.bound, of.formulation == "schedule" or of.solution, of.conflict)
-        for of in results
-    ]

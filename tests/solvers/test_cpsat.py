@@ -12,13 +12,11 @@ from schedopt import solve
 from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.instances.constraints import Apart, Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.solvers import cpsat
 from schedopt.solvers.result import Limits
 from schedopt.validation.documents import check
-from schedopt.verbs.generate import generate
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +47,6 @@ def test_cp_sat_keeps_the_warm_start_when_interrupted(
     assert result.termination == "interrupted"
     assert check(night, result.document()).ok
     assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
-
-
-def test_cp_sat_with_one_worker_is_deterministic() -> None:
-    small = generate("dssp", "matching", seed=4)
-    first, second = (cpsat.solve(Schedule(small), Limits(threads=1, seed=3)) for _ in range(2))
-    assert first.solution == second.solution
-    assert first.options["deterministic"] is True
-    assert first.proven
 
 
 # --- what users change ------------------------------------------------------------------------
@@ -108,21 +98,6 @@ def test_cp_sat_proves_the_changed_model(make: Callable[[], WholeModel]) -> None
     model.model.add(model.model.get_int_var_from_proto_index(0) >= 10**6)
     result = solve(model, threads=1)
     assert (result.termination, result.solution, result.conflict) == ("infeasible", None, ())
-
-
-def test_side_constraints_after_the_model_was_built_are_stated_in_it() -> None:
-    for make in (partition, rectangles):
-        model = make()
-        built = model.model
-        assert model.add(Apart(jobs=("j1", "j2"))).model is built
-        assert not model.changed
-        best = solve(make().add(Apart(jobs=("j1", "j2"))), threads=1)
-        assert solve(model, solver="model", threads=1).objective == best.objective
-    night = schedule()
-    night.model.add(night.x["a"] == 0)
-    night.add(Forbid(jobs=("b",)))
-    assert night.changed
-    assert solve(night, threads=1).objective == 0
 
 
 def test_cp_sat_optimizes_a_changed_objective_without_a_bound() -> None:

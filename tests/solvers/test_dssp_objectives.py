@@ -70,20 +70,6 @@ def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
         assert result.proved_by == (solver or "priced-core")
 
 
-def test_schedule_with_objectives_is_no_better_with_less_time() -> None:
-    jobs = tuple(
-        Job(name=f"j{i}", reward=float(i % 3), stages=((1.0 + i % 4,),) * 2, values={"n": 1.0})
-        for i in range(30)
-    )
-    night = Instance(
-        name="x", processors=3, deadline=20.0, jobs=jobs, objectives=("reward", "n", "demand")
-    )
-    quick, full = (schedopt.solve(night, formulation="schedule", time_limit=t) for t in (0, 20))
-    assert full.objective <= full.bound
-    assert not (quick.violations or full.violations)
-    assert quick.solution.objectives <= full.solution.objectives
-
-
 def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return objectives, uses, room and counts: ties, zeros, twins and resources of nothing."""
     rng = np.random.default_rng(seed)

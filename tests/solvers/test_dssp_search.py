@@ -13,7 +13,7 @@ import schedopt
 from schedopt import generate, solve
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances import files
-from schedopt.instances.constraints import FairShare, Require
+from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.planning import plan_rows
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
@@ -90,22 +90,6 @@ def test_packing_fills_the_end_of_a_night() -> None:
     result = solve(model, threads=1, time_limit=60)
     assert result.proven
     assert not model._model  # the first schedules meet the bound, which no dispatcher's does
-
-
-def test_side_constraints_are_kept() -> None:
-    night = season()
-    groups = night.groups["team"]
-    team = next(iter(groups))
-    asked = next(job.name for job in night.jobs if night.in_time[night.index[job.name]])
-    rules = [
-        FairShare(by="team", at_most={team: 0.15}),
-        FairShare(name="floors", by="team", at_least=dict.fromkeys(list(groups)[1:3], 0.05)),
-        Require(jobs=(asked,)),
-    ]
-    result = solve(Schedule(night).add(*rules), solver="search", threads=1, time_limit=2)
-    assert not result.violations
-    assert asked in result.solution.selected
-    assert result.objective <= result.bound
 
 
 # --- what is said -----------------------------------------------------------------------------

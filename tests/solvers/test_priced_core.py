@@ -11,7 +11,6 @@ from schedopt.solvers.priced_core.search import (
     PricedCoreParams,
     PricedCoreSearch,
 )
-from schedopt.solvers.result import Limits
 
 NUMBERS = ("plain", "near ties", "thirteen orders", "huge")
 EVERY_STEP = PricedCoreParams(
@@ -160,12 +159,3 @@ def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
         fixed = bound.fix(program, max(bound.slack(best), 0))
         assert brute_force(fixed) == best
         assert PricedBound.of(program, prices, with_rewards=False).total >= 0
-
-
-def test_search_stops_within_the_gap() -> None:
-    program = draw_groups(3)
-    search = PricedCoreSearch(
-        program, Limits(gap=0.5), params=PricedCoreParams(branching_columns=0)
-    ).run()
-    assert search.x is not None and search.bound is not None
-    assert search.bound - search.value <= 0.5 * search.value

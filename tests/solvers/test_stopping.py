@@ -4,8 +4,6 @@ import threading
 from random import Random
 from typing import Any
 
-import pytest
-
 import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.stopping import stopped
@@ -64,11 +62,3 @@ def test_solve_ends_and_keeps_the_incumbent_when_the_event_is_set() -> None:
 
     expect_kept(solve_long(watch=watch, stop=stop))
     assert not stopped()
-
-
-@pytest.mark.parametrize("ending", [{"watch": lambda *_: True}, {"stop": threading.Event()}])
-def test_plan_ends_with_a_plan_that_holds(ending: dict[str, Any]) -> None:
-    for event in ending.values():
-        getattr(event, "set", lambda: None)()
-    planned = schedopt.plan(long_night(), **ending)
-    assert planned.run is None or not planned.run.violations

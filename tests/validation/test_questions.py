@@ -74,12 +74,3 @@ def test_check_judges_claims_without_a_solution() -> None:
     assert schedopt.check("example:night", document(late)).bound == "re-proved"
     late["bound"] -= 1
     assert not schedopt.check("example:night", document(late)).ok
-
-
-def test_check_believes_an_optimum_without_certificate(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    schedopt.dump(schedopt.solve("example:two-shots"), out)
-    said = invoked("check", "example:two-shots", str(out))
-    assert "that it is optimal is believed" in said
-    assert "(solve with a certificate to have it re-proved)" in said
-    assert "holds (optimal" not in said
