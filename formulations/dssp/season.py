@@ -14,7 +14,7 @@ from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.decimals import split
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
-from schedopt.instances.dssp.machine import refuse_features
+from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -66,7 +66,8 @@ class Season(SelectionBase):
     name: ClassVar[str] = "season"
 
     def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
-        refuse_features(instance, "season", instance.features.keys() - {"after"})
+        if place := instance.features.get("after"):
+            raise InputError("none: season does not support it", found="`after`", place=place)
         super().__init__(instance, fill=fill)
 
     def _build(self) -> pyo.ConcreteModel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -376,32 +376,17 @@ def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], lis
 
 # --- what is valid ----------------------------------------------------------------------------
 
-OF_FILES = ("changes", "down", "resources", "pools", "end")
-OF_JOBS: dict[str, Callable[[Job], object]] = {
-    "after": attrgetter("after"),
-    "max_processors": attrgetter("max_processors"),
-    "holds": attrgetter("holds"),
-    "processors": lambda job: job.processors > 1,
-}
-"""Keys beyond jobs on an unchanging machine, and how a job shows each."""
-NAMES = {"changes": "capacity"}
-
 
 def features_of(night: Instance) -> dict[str, str]:
     """Return an instance's features beyond jobs on a constant machine, with their places."""
-    features = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
-    for key, used in OF_JOBS.items():
-        if any(map(used, night.jobs)):
-            j = next(j for j, job in enumerate(night.jobs) if used(job))
-            features.setdefault(key, f"jobs[{j}].{key}")
+    features = {"capacity": "capacity"} if night.changes else {}
+    features |= {k: k for k in ("down", "resources", "pools", "end") if getattr(night, k)}
+    for key, usual in (("after", ()), ("max_processors", None), ("holds", {}), ("processors", 1)):
+        values = map(attrgetter(key), night.jobs)
+        j = next((j for j, value in enumerate(values) if value != usual), None)
+        if j is not None:
+            features[key] = f"jobs[{j}].{key}"
     return features
-
-
-def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> None:
-    """Raise `InputError` if an instance uses a feature that ``who`` does not support."""
-    for key, place in night.features.items():
-        if key not in known:
-            raise InputError(f"none: {who} does not support it", found=f"`{key}`", place=place)
 
 
 def check_machine(night: Instance) -> None:
@@ -433,10 +418,14 @@ def check_machine(night: Instance) -> None:
 
 
 def _check_times(night: Instance) -> None:
-    _ascending(night.changes, "capacity")
-    for name, size in night.pools.items():
-        if isinstance(size, tuple):
-            _ascending(size, f"pools.{name}")
+    profiles = {
+        "capacity": night.changes,
+        **{f"pools.{name}": size for name, size in night.pools.items()},
+        **{f"resources.{name}": amount for name, amount in night.resources.items()},
+    }
+    for place, points in profiles.items():
+        if isinstance(points, tuple):
+            _ascending(points, place)
     for i, down in enumerate(night.down):
         with at_place(f"down[{i}]"):
             words = f"a time after {down.start:g}, the start"
@@ -448,9 +437,6 @@ def _check_times(night: Instance) -> None:
             elif down.pool is not None or night.pools:
                 with at_place("pool"):
                     pick_name(down.pool or "", night.pools, "one of the file's `pools`")
-    for name, amounts in night.resources.items():
-        if isinstance(amounts, tuple):
-            _ascending(amounts, f"resources.{name}")
     with at_place("unit"):
         pick_name(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
@@ -463,12 +449,8 @@ def _check_times(night: Instance) -> None:
 
 def _check_numbers(night: Instance, down: Down) -> None:
     """Raise `InputError` if processors that are down do not exist in the machine."""
-    expect(
-        down.pool is None,
-        "no pool, since processors are numbered through all pools",
-        down.pool,
-        "pool",
-    )
+    words = "no pool, since processors are numbered through all pools"
+    expect(down.pool is None, words, down.pool, "pool")
     pools = night.pools.values() if night.pools else [night.changes]
     count = sum(int(Steps.of(size, night.processors).most) for size in pools)
     for i, number in enumerate(down.numbers):
