@@ -243,9 +243,8 @@ def test_compiled_rule_equals_its_definition(
     np.testing.assert_array_equal(np.nan_to_num(found, nan=inf), expected)
 
 
-@pytest.mark.parametrize("name", ["fcfs", "first-fit", "msf"])
 @tried(40, seed=st.integers(0, 2**32 - 1))
-def test_compiled_rule_by_class_replays_a_log_job_by_job(name: str, seed: int) -> None:
+def test_compiled_rule_by_class_replays_a_log_job_by_job(seed: int) -> None:
     log = queue_of(*random_jobs(seed))
-    chosen = plan(classes_of(log), name)
-    assert replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()
+    chosen = plan(classes_of(log), "msf")
+    assert replay_classes(log, chosen).tolist() == replay_log(log, "msf").tolist()

@@ -37,7 +37,6 @@ from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
-from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
 from schedopt.solvers.msfq.optimal_policy import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
@@ -279,22 +278,6 @@ def test_log_relaxations_equal_hand_calculations() -> None:
     # Both have work 8, which is done evenly from 0 to 4: on average at 2.
     heavy = bounds(queue_of(Jobs.of([0, 0], [1, 4], [8, 2]), 4, objective="weighted"))
     assert heavy["busy-dates"] == pytest.approx(2 + (8 + 2) / 2 / 2)
-
-
-def test_log_prices_prove_more_than_relaxations() -> None:
-    draw = np.random.default_rng(5)
-    n = 200
-    queue = queue_of(
-        Jobs.of(np.sort(draw.integers(0, 900, n)), draw.integers(1, 9, n), draw.integers(1, 20, n)),
-        10,
-    )
-    ticks = Ticks.of(queue)
-    starts = replay_log(queue, "saf", "exact") - queue.jobs.submit[0]
-    target = float((starts + ticks.run - ticks.submit).sum())
-    search = PriceSearch(ticks, target, grid_of(ticks, starts, 10_000), rounds=200)
-    while not search.advance(1.0):
-        pass
-    assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,7 @@
 """Verification of a bound on every policy of a one-or-all system, from relative values.
 
-Symbols:
-
-==========  ====================================================================
-k           servers
-c, i, j     small jobs in service (k + 1: a large job), small and large jobs waiting
-h(c, i, j)  relative values: any numbers that grow no faster than squares of i and j
-B(s)        the value of the best decision in state s after an event
-I, J        the largest i and j in the box on which h is given
-n, m        small jobs beyond I, large jobs beyond J
-S, T        increments of h for one more small job, and one more large job, at the edges
-w, b, e     second differences of h: in small jobs, in one of each, in large jobs
-==========  ====================================================================
+Symbols are those of `solvers.msfq.optimal_policy`; bends are the second differences w, β (here b)
+and e. B(s) is the value of the best decision in state s after an event.
 
 Every nonpreemptive policy costs in the long run at least the least of
 
@@ -21,14 +11,9 @@ over all states s. Along a path of the policy this sum is nowhere less, and wher
 jobs is finite the changes of h cancel (cutting h off where many jobs are in the system changes them
 by o(1)).
 
-Beyond the box h continues as
-
-    h(c, I, J) + n·(S + w·c + b·J) + m·(T + b·(I + c)) + w·n(n-1)/2 + b·n·m + e·m(m-1)/2
-
-(with b·(J + 1) for b·J, T + e for T and c = 0 where a large job is in service). The change by the
-start of a job then does not depend on n and m, so that for any decisions the sum above is linear in
-n from k on and in m from 1 on. Four inequalities ensure that it does not decrease in either; up to
-there its value is computed. Rounding errors are subtracted.
+Beyond the box h continues as there. The sum above is linear in n from k on and in m from 1 on for
+any decisions. Four inequalities ensure that it does not decrease in either; up to there its value
+is computed. Rounding errors are subtracted.
 """
 
 import base64
