@@ -24,10 +24,11 @@ class Machine:
     """A machine and its queue, and `start`, with which a rule starts jobs.
 
     ``planned`` are the run times that the rule expects; ``amounts`` and ``left`` the capacity of
-    each other resource and its free part; ``running`` maps jobs to planned ends; ``ended`` are the
-    jobs that ended now; ``more`` is the need of each job for the other resources, ``size`` that of
-    `sizes`; ``usage`` is size times time of each user, halved for every ``half_life`` since;
-    ``promises`` are the first promised starts; ``alarm`` is when to call the rule without an event.
+    each resource, servers first, and its free part; ``running`` maps jobs to planned ends;
+    ``ended`` are the jobs that ended now; ``need`` is that of each job for each resource, ``size``
+    that of `sizes`; ``usage`` is size times time of each user, halved for every ``half_life``
+    since; ``promises`` are the first promised starts; ``alarm`` is when to call the rule without an
+    event.
     """
 
     def __init__(  # noqa: PLR0917
@@ -39,8 +40,8 @@ class Machine:
         amounts: Sequence[int],
         by: str = "user",
     ) -> None:
-        self.now, self.servers, self.free = -inf, servers, servers
-        self.amounts, self.left = list(amounts), list(amounts)
+        self.now, self.servers = -inf, servers
+        self.amounts, self.left = [servers, *amounts], [servers, *amounts]
         self.waiting: list[int] = []
         self.running: dict[int, float] = {}
         self.ended: list[int] = []
@@ -48,10 +49,8 @@ class Machine:
         self.alarm, self.jobs = inf, jobs
         self.submit: list[float] = jobs.submit.tolist()
         self.planned: list[float] = planned.tolist()
-        self.need: list[int] = jobs.need.tolist()
-        self.more: list[list[int]] = (
-            jobs.needs.amounts.tolist() if jobs.needs else [[] for _ in self.need]
-        )
+        more = jobs.needs.amounts.tolist() if jobs.needs else [[]] * len(jobs)
+        self.need = [[own, *others] for own, others in zip(jobs.need.tolist(), more, strict=True)]
         self.size: list[float] = sizes(jobs, servers, amounts).tolist()
         codes, self.accounts = accounts(jobs, by)
         self.user: list[int] = codes.tolist()
@@ -61,19 +60,21 @@ class Machine:
         self._run: list[float] = jobs.run.tolist()
         self._ends: list[tuple[float, int]] = []
 
-    def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
+    def fits(self, job: int, left: Sequence[int] | None = None) -> bool:
         """Return True if a job fits into the free capacity, or into a given one."""
-        free, left = self.free if free is None else free, self.left if left is None else left
-        enough = all(need <= over for need, over in zip(self.more[job], left, strict=True))
-        return self.need[job] <= free and enough
+        left = self.left if left is None else left
+        return all(need <= over for need, over in zip(self.need[job], left, strict=True))
+
+    def after(self, left: Sequence[int], job: int, sign: int = -1) -> list[int]:
+        """Return capacities less those that a job holds, or with them."""
+        return [over + sign * need for over, need in zip(left, self.need[job], strict=True)]
 
     def start(self, job: int) -> None:
         """Start a waiting job; raise `RuntimeError` if it does not fit."""
         if not self.fits(job):
             raise RuntimeError(f"a rule started job {job} beyond capacity")
         self.waiting.remove(job)
-        self.free -= self.need[job]
-        self.left = [over - need for over, need in zip(self.left, self.more[job], strict=True)]
+        self.left = self.after(self.left, job)
         self.rates[self.user[job]] += self.size[job]
         self.starts[job] = self.now
         self.running[job] = self.now + self.planned[job]
@@ -97,8 +98,7 @@ class Machine:
         while self._ends and self._ends[0][0] <= now:
             _, job = heappop(self._ends)
             del self.running[job]
-            self.free += self.need[job]
-            self.left = [over + need for over, need in zip(self.left, self.more[job], strict=True)]
+            self.left = self.after(self.left, job, 1)
             self.rates[self.user[job]] -= self.size[job]
             self.ended.append(job)
 
@@ -148,19 +148,18 @@ def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rul
         if not line or fill == "stop":
             return
         head = line[0]
-        time, spare, left = inf, machine.servers, machine.amounts
+        time, spare = inf, machine.amounts
         if fill == "easy":
-            time, spare, left = reservation(machine, head)
+            time, spare = reservation(machine, head)
             machine.promise(head, time)
         for job in _sort_waiting(machine, fill_key or key):
             if job == head or not machine.fits(job):
                 continue
             if machine.now + machine.planned[job] <= time:
                 machine.start(job)
-            elif machine.fits(job, spare, left):
+            elif machine.fits(job, spare):
                 machine.start(job)
-                spare -= machine.need[job]
-                left = [over - need for over, need in zip(left, machine.more[job], strict=True)]
+                spare = machine.after(spare, job)
 
     return rule
 
@@ -170,19 +169,17 @@ def _sort_waiting(machine: Machine, key: Key) -> list[int]:
     return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
 
 
-def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
-    """Return the shadow time of a job that does not fit, the spare servers then, and the rest.
+def reservation(machine: Machine, head: int) -> tuple[float, list[int]]:
+    """Return the shadow time of a job that does not fit, and the spare capacities then.
 
     All jobs with a planned end at that time count.
     """
-    free, left, time = machine.free, machine.left, inf
+    left, time = machine.left, inf
     for end, job in sorted((end, job) for job, end in machine.running.items()):
-        if machine.fits(head, free, left) and end > time:
+        if machine.fits(head, left) and end > time:
             break
-        free, time = free + machine.need[job], end
-        left = [over + need for over, need in zip(left, machine.more[job], strict=True)]
-    over = [idle - need for idle, need in zip(left, machine.more[head], strict=True)]
-    return time, free - machine.need[head], over
+        left, time = machine.after(left, job, 1), end
+    return time, machine.after(left, head)
 
 
 def played(
@@ -286,13 +283,10 @@ class Conservative:
         length = machine.planned[job]
 
         def fits(at: float) -> bool:
-            others = [j for start, end, j in busy if start <= at < end]
-            free = machine.servers - sum(machine.need[j] for j in others)
-            left = [
-                most - sum(machine.more[j][r] for j in others)
-                for r, most in enumerate(machine.amounts)
-            ]
-            return machine.fits(job, free, left)
+            left = machine.amounts
+            for start, end, other in busy:
+                left = machine.after(left, other) if start <= at < end else left
+            return machine.fits(job, left)
 
         for time in sorted({machine.now, *(end for _, end, _ in busy if end > machine.now)}):
             changes = [start for start, _, _ in busy if time < start < time + length]
