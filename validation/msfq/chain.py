@@ -12,7 +12,7 @@ from schedopt.instances.msfq import Instance, OptimalTable
 
 OVERFLOW = 1e-7
 """The probability with which jobs exceed the room of the chain, by a rough estimate."""
-LOST = 1e-6
+LOST = 1e-9
 """The largest fraction of time in which a class may have no room."""
 MOST_STATES = 40_000
 """The room of a chain of so many states does not grow."""
@@ -50,7 +50,9 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def table_times(system: System, table: OptimalTable, room: int = 0) -> tuple[float, float] | None:
+def table_times(
+    system: System, table: OptimalTable, room: tuple[int, ...] = ()
+) -> tuple[float, float] | None:
     """Return both classes' mean response times under the tables of a policy.
 
     States are those after decisions; beyond the tables the decision is that at their edge. Arrivals
@@ -61,7 +63,8 @@ def table_times(system: System, table: OptimalTable, room: int = 0) -> tuple[flo
     from scipy.sparse.linalg import splu
 
     k, l1, lk, m1, mk = system
-    room = room or ceil(log(OVERFLOW) / log(l1 / (k * m1) + lk / mk)) + 2 * k
+    first = ceil(log(OVERFLOW) / log(l1 / (k * m1) + lk / mk)) + 2 * k
+    room = room or (first, first)
 
     def decide(c: int, i: int, j: int) -> State:
         while c < k:
@@ -76,9 +79,9 @@ def table_times(system: System, table: OptimalTable, room: int = 0) -> tuple[flo
 
     def moves(state: State) -> Iterator[tuple[float, State]]:
         c, i, j = state
-        if i < room:
+        if i < room[0]:
             yield l1, decide(c, i + 1, j)
-        if j < room:
+        if j < room[1]:
             yield lk, decide(c, i, j + 1)
         if c == k + 1:
             yield mk, decide(0, i, j)
@@ -99,7 +102,9 @@ def table_times(system: System, table: OptimalTable, room: int = 0) -> tuple[flo
     law = np.append(1.0, splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel()))
     law /= law.sum()
     c, i, j = np.array(states).T
-    if max(law[i == room].sum(), law[j == room].sum()) > LOST:
-        return table_times(system, table, 2 * room) if len(states) < MOST_STATES else None
+    full = [law[waiting == most].sum() > LOST for waiting, most in zip((i, j), room, strict=True)]
+    if any(full):
+        room = tuple(2 * most if more else most for most, more in zip(room, full, strict=True))
+        return table_times(system, table, room) if len(states) < MOST_STATES else None
     small, large = law @ (i + np.where(c <= k, c, 0)), law @ (j + (c > k))
     return float(small) / l1, float(large) / lk
