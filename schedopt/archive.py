@@ -251,11 +251,6 @@ def verify_entries(
         yield verify(name, entry)
         if watch:
             watch(done, len(selected))
-    for group_name in dict.fromkeys(name for name, _ in selected):
-        listed = {entry.name for entry in entries(group_name)}
-        for name in names_in(group_name):
-            if name not in listed:
-                yield Verdict(group_name, name, "", "", ["an instance without an entry"])
 
 
 def verify(group_name: str, entry: Entry) -> Verdict:
