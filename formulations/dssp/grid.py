@@ -21,27 +21,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class GridParams:
-    """Numbers of units of time from time 0 to the horizon.
-
-    Attributes
-    ----------
-    finest : int
-        Most units of an exact grid. A unit is more than the rounding error that completion times
-        are allowed, and the work of 2^20 processors stays far below 2^63.
-    finest_late : int
-        Most units if late jobs are paid, or machines are very wide: CP-SAT is slow with larger
-        slopes.
-    rounded : int
-        The units if times have no common unit that is large enough.
-    """
-
-    finest: int = 1 << 36
-    finest_late: int = 1 << 30
-    rounded: int = 1 << 20
-
-
+FINEST = 1 << 36
+"""Most units of an exact grid: a unit is more than the rounding error that completion times are
+allowed, and the work of 2^20 processors stays far below 2^63."""
+FINEST_LATE = 1 << 30
+"""The same if late jobs are paid, or machines are very wide: CP-SAT is slow with larger slopes."""
+ROUNDED = 1 << 20
+"""The units up to the horizon if times have no common unit that is large enough."""
 LARGEST_SUM = 1 << 40
 """Largest sum of a row's coefficients, or of the rewards."""
 
@@ -88,7 +74,7 @@ class Grid:
     rounding: float
 
     @classmethod
-    def of(cls, night: Instance, params: GridParams = GridParams()) -> Grid:
+    def of(cls, night: Instance) -> Grid:
         """Return the grid of an instance: exact if its times have a common unit."""
         tasks = night.tasks
         there = [*night.machine.pools.values(), *night.machine.resources.values()]
@@ -98,14 +84,14 @@ class Grid:
         if night.late:  # late payments depend on the exact deadlines
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        wide = night.machine.total.most > params.finest >> 16
-        finest = params.finest_late if night.late or wide else params.finest
+        wide = night.machine.total.most > FINEST >> 16
+        finest = FINEST_LATE if night.late or wide else FINEST
         scale = float(common_scale(times, finest / max(night.horizon, 1e-300)))
         exact = scale > 0
         step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
         if not exact:
-            scale = 2.0 ** floor(np.log2(params.rounded / night.horizon))
-        able = np.minimum(tasks.lengths * scale, 2.0 * params.finest)  # longer tasks cannot run
+            scale = 2.0 ** floor(np.log2(ROUNDED / night.horizon))
+        able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # longer tasks cannot run
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])

@@ -1,6 +1,5 @@
 """A greedy selection or season, for time limits that leave no time for a search."""
 
-from bisect import bisect_right
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -67,38 +66,11 @@ def greedy_columns(program: IntegerProgram, demands: NDArray[np.float64]) -> lis
     x = np.zeros(program.n_columns, dtype=np.int64)
     if (program.lower > 0).any():
         _fill(program, x, ranked, only_minima=True)
-    elif (program.coefficient >= 0).all():
-        first = bisect_right(
-            range(len(paying)), False, key=lambda size: not _fits(program, paying[: size + 1])
-        )
-        x[paying[:first]] = 1
-        size, paying = 1_000, _columns_with_room(program, x, paying[first:])
-        while len(paying) > size:
-            _fill(program, x, paying[:size])
-            size, paying = 2 * size, _columns_with_room(program, x, paying[size:])
     # Only a row with a negative coefficient can have more room later.
     for _ in range(3 if (program.coefficient < 0).any() else 1):
         _fill(program, x, paying[x[paying] == 0])
     columns = np.flatnonzero(x).tolist()
     return columns if program.satisfied_by(program.point(columns)) else None
-
-
-def _fits(program: IntegerProgram, columns: NDArray[np.int64]) -> bool:
-    """Return True if no row has more than its upper bound with these columns."""
-    x = np.zeros(program.n_columns, dtype=np.int64)
-    x[columns] = 1
-    return bool((program.activities(x) <= program.upper).all())
-
-
-def _columns_with_room(
-    program: IntegerProgram, x: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the columns that each fit beside x, if no coefficient is negative."""
-    room = program.upper - program.activities(x)
-    too_large = (program.coefficient > np.maximum(room, 0)[program.row]).astype(np.bool_)
-    has_room = np.ones(program.n_columns, dtype=np.bool_)
-    has_room[program.column[too_large]] = False
-    return columns[has_room[columns]]
 
 
 def _fill(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,44 +27,22 @@ if TYPE_CHECKING:
     from schedopt.solvers.dssp.schedule.dispatch_orders import JobMask
 
 
-@dataclass(frozen=True)
-class ScheduleParams:
-    """Parameters of the search for a schedule.
-
-    Attributes
-    ----------
-    fills : tuple of float
-        Planned utilizations of the selections from which the search starts.
-    bound_share, bound_seconds : float
-        The fraction of the time limit for the bound, and the seconds without a time limit.
-    seconds_per_task : float
-        Seconds for each task that it takes to build the model for CP-SAT.
-    search_share : float
-        The fraction of the time limit for the search if CP-SAT follows, and for building its model.
-    moves, moves_per_task, least_moves : int
-        CP-SAT follows after so many moves in a row without improvement.
-    python_moves : int
-        Moves times tasks that run as plain Python before CP-SAT follows, about a second.
-    packed_tasks : int
-        Most tasks that bin completion packs.
-    packing_nodes : int
-        Nodes of bin completion in one attempt, for each second of the time limit.
-    """
-
-    fills: tuple[float, ...] = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
-    bound_share: float = 0.25
-    bound_seconds: float = 20.0
-    seconds_per_task: float = 3e-4
-    search_share: float = 0.3
-    moves: int = 8_000
-    moves_per_task: int = 40
-    least_moves: int = 200
-    python_moves: int = 60_000
-    packed_tasks: int = 2_000
-    packing_nodes: int = 10_000
-
-
-PARAMS = ScheduleParams()
+FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
+"""Planned utilizations of the selections from which the search starts."""
+BOUND_SHARE, BOUND_SECONDS = 0.25, 20.0
+"""The fraction of the time limit for the bound, and the seconds without a time limit."""
+SECONDS_PER_TASK = 3e-4
+"""Seconds for each task that it takes to build the model for CP-SAT."""
+SEARCH_SHARE = 0.3
+"""The fraction of the time limit for the search if CP-SAT follows, and for building its model."""
+MOVES, MOVES_PER_TASK, LEAST_MOVES = 8_000, 40, 200
+"""CP-SAT follows after so many moves in a row without improvement."""
+PYTHON_MOVES = 60_000
+"""Moves times tasks that run as plain Python before CP-SAT follows, about a second."""
+PACKED_TASKS = 2_000
+"""Most tasks that bin completion packs."""
+PACKING_NODES = 10_000
+"""Nodes of bin completion in one attempt, for each second of the time limit."""
 
 
 def search(model: Schedule, task: EngineTask) -> Result | Partial:
@@ -91,7 +69,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         remaining = limits.time_limit - (now() - began) - written
         seconds = max(
             0.0,
-            min(remaining, PARAMS.search_share * limits.time_limit) if cpsat_follows else remaining,
+            min(remaining, SEARCH_SHARE * limits.time_limit) if cpsat_follows else remaining,
         )
     until = None if seconds is None else now() + seconds
     best = _best_dispatched(model, run, relaxed, until, cpsat_follows=cpsat_follows, known=known)
@@ -111,7 +89,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
 def _has_time_for_cpsat(tasks: int, limits: Limits) -> bool:
     """Return True if CP-SAT's model is built within the search's share of the time limit."""
     limit = limits.time_limit
-    return limit is None or PARAMS.seconds_per_task * tasks <= PARAMS.search_share * limit
+    return limit is None or SECONDS_PER_TASK * tasks <= SEARCH_SHARE * limit
 
 
 def by_cpsat(model: Schedule, task: EngineTask) -> Result:
@@ -156,9 +134,9 @@ def bounding_selection(model: Schedule) -> Selection:
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule."""
     selection = bounding_selection(model)
-    seconds = PARAMS.bound_seconds
+    seconds = BOUND_SECONDS
     if limits.time_limit is not None:
-        seconds = PARAMS.bound_share * limits.time_limit
+        seconds = BOUND_SHARE * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     return portfolio.solve(selection, limits, fallback=lambda: greedy_solution(selection))
 
@@ -218,10 +196,10 @@ def _patience(tasks: int) -> int:
     """Return the moves without improvement after which CP-SAT follows; fewer in plain Python."""
     from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 
-    moves = max(PARAMS.least_moves, PARAMS.moves_per_task * tasks)
+    moves = max(LEAST_MOVES, MOVES_PER_TASK * tasks)
     if tasks <= MOST_IN_PYTHON:
-        moves = min(moves, PARAMS.python_moves // tasks)
-    return min(PARAMS.moves, moves)
+        moves = min(moves, PYTHON_MOVES // tasks)
+    return min(MOVES, moves)
 
 
 def starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
@@ -256,19 +234,14 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
     tasks = np.flatnonzero(np.isin(night.tasks.job_of, jobs) & (grid.lengths > 0)).tolist()
     stages = np.unique(night.tasks.stage_of[tasks])
     several = len(stages) > len(np.unique(night.tasks.job_of_stage[stages]))
-    if (
-        len(due) != 1
-        or several
-        or grid.releases[jobs].any()
-        or not 0 < len(tasks) <= PARAMS.packed_tasks
-    ):
+    if len(due) != 1 or several or grid.releases[jobs].any() or not 0 < len(tasks) <= PACKED_TASKS:
         return None
     if not rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
         return None
     step = int(np.gcd.reduce(grid.lengths[tasks]))
     params = BinCompletionParams()
     if limits.time_limit is not None:
-        nodes = PARAMS.packing_nodes * limits.time_limit
+        nodes = PACKING_NODES * limits.time_limit
         params = replace(
             params, attempts=[n for n in params.attempts if n <= nodes] or [int(nodes)]
         )
@@ -299,7 +272,7 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
     by_ratio = chosen[np.argsort(-ratio[chosen], kind="stable")]
     filled = np.cumsum(demands[by_ratio])
     last = -1
-    for fill in PARAMS.fills:
+    for fill in FILLS:
         count = int(np.searchsorted(filled, fill * room * (1 + 1e-12), side="right"))
         if count != last:
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
