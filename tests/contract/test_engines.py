@@ -37,8 +37,6 @@ OPTIMA: dict[str, Callable[[Any], float | None]] = {
 SEEDS = range(examples(24))
 FEWEST, MOST_SEEDS = 2, 60
 """Of what each engine is run on at least, and the seeds that are looked through for it."""
-ELSEWHERE = {"hesrpt/allocation/rents": "tests/solvers/test_hesrpt_search.py"}  # from 9 jobs on
-"""Engines for many jobs alone, which take nothing that is drawn here, and the tests that serve."""
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
 
@@ -101,7 +99,7 @@ def test_contract_draws_every_formulation() -> None:
 def test_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solver: str) -> None:
     table = engines(*name.split("/"))
     certificate = bool(next(e for e in table if e.name == solver).certificate)
-    certified, seed = 0, None
+    certified = 0
     for seed, model in taken(name, solver, MOST_SEEDS if certificate else FEWEST):
         if certified and seed >= len(SEEDS):
             break
@@ -129,7 +127,7 @@ def test_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solv
             assert result.objective == pytest.approx(right.objective, rel=NEAR, abs=1e-9), seed
         known = {None, *(engine.name for engine in table)}
         assert {result.found_by, result.bounded_by, result.proved_by} <= known, seed
-    assert certified or not certificate or (f"{name}/{solver}" in ELSEWHERE and seed is None)
+    assert certified or not certificate
 
 
 @pytest.mark.parametrize("name", sorted(DRAWN.keys() - UNDECLARED))
