@@ -45,12 +45,8 @@ class Sweep:
     certificate: bool = False  # whether the bounds of references are re-proved
 
 
-@dataclass(frozen=True)
-class ProblemPlan:
-    """A sweep restricted to one problem."""
-
-    policies: tuple[Policy, ...]
-    options: Options
+ProblemPlan = tuple[list[Policy], Options]
+"""The policies and the options of a sweep for one problem."""
 
 
 def digest_of(*parts: object) -> str:
@@ -74,9 +70,9 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
     every = {key: option for of in known.values() for key, option in of.items()}
     check_options(sweep.options, every, " or ".join(problems))
     return {
-        problem: ProblemPlan(
-            policies=tuple(chosen[problem]),
-            options=check_options({k: v for k, v in sweep.options.items() if k in of}, of, problem),
+        problem: (
+            chosen[problem],
+            check_options({k: v for k, v in sweep.options.items() if k in of}, of, problem),
         )
         for problem, of in known.items()
     }
@@ -103,21 +99,21 @@ def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str,
     return chosen
 
 
-def runs(source: Source, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:
+def runs(source: Source, sweep: Sweep, plan: ProblemPlan) -> tuple[PlannedRun, ...]:
     """Return the runs that an instance contributes: by policy, then seed."""
     common = digest_of(
         *(source.label, source.digest, sweep.constraints, sweep.time_limit, sweep.seeds[0]),
         sweep.certificate,
     )
-    record = record_of(source.problem)
+    record, (policies, options) = record_of(source.problem), plan
     planned: dict[str, PlannedRun] = {}
-    for policy in of.policies:
+    for policy in policies:
         suits = ("", "beside" if source.beside else "alone")
         if not sweep.policies and policy.suits not in suits:
             continue  # without names, only policies that suit the instance are run
         formulation = record.measured_by(policy)
         own: dict[str, Any] = {
-            k: v for k, v in of.options.items() if k in policy.options or k in formulation
+            k: v for k, v in options.items() if k in policy.options or k in formulation
         }
         texts = from_file.digests_of(policy.name, source.problem)
         for seed in sweep.seeds if policy.random and not source.beside else sweep.seeds[:1]:

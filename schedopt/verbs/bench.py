@@ -182,7 +182,7 @@ def plan_tasks(
     counts = Counter(source.problem for source in usable)
     plans = problem_plans(sweep, list(counts))
     for problem, own in plans.items():
-        expect_one_writer(own.policies, own.options, counts[problem])
+        expect_one_writer(*own, counts[problem])
     return [
         BenchTask(
             label=source.label,
