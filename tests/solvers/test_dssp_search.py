@@ -1,21 +1,16 @@
 """The search for schedules: repeated, ruled, ended in time; machines that change."""
 
-from typing import Any
-
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
 from judge.nights import FEATURES, drawn
 from msgspec import structs
 
-import schedopt
 from schedopt import generate, solve
-from schedopt.formulations.dssp import Schedule, Selection
+from schedopt.formulations.dssp import Schedule
 from schedopt.instances import files
 from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.planning import plan_rows
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch
 from schedopt.validation.dssp.schedule import check
@@ -93,29 +88,3 @@ def test_packing_fills_the_end_of_a_night() -> None:
 
 
 # --- what is said -----------------------------------------------------------------------------
-
-
-def planned(night: Instance, result: Any, run: Any = None) -> dict[str, list[Any]]:
-    return plan_rows.plan(night, result, run or result).columns()
-
-
-def test_plan_runs_predecessors_and_no_job_that_never_completes() -> None:
-    jobs = (
-        Job(name="first", reward=1, stages=((3.0,),), deadline=7),
-        Job(name="big", reward=9, stages=((2.0, 2.0),)),
-        Job(name="second", reward=5, stages=((1.0,),), after=("first",), deadline=9),
-    )
-    night = Instance(name="plan", processors=1, deadline=9, jobs=jobs)
-    result = schedopt.evaluate(night, "reward")
-    assert result.objective == 15
-    plan = planned(night, result)
-    assert plan["run"] == [True, True, True]
-    assert plan["rank"] == [2, 1, 3]
-    late = (msgspec.structs.replace(jobs[0], deadline=3), *jobs[1:])
-    short = msgspec.structs.replace(night, jobs=late, end=7.5)
-    chosen = schedopt.solve(Selection(short))
-    left = schedopt.evaluate(short, "reward")  # big first: then first is late, and second not run
-    assert left.objective == 9
-    plan = planned(short, chosen, left)
-    assert plan["run"] == [False, True, False]
-    assert plan["reason"] == ["late", "", "outbid"]

@@ -17,7 +17,6 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import JUDGING, Measure, factors
-from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp import risk
@@ -128,21 +127,3 @@ def test_risk_measures_equal_scenarios_one_by_one(seed: int) -> None:
     assert worth == pytest.approx(share, **near)
     low, high = edges(share, count)
     assert half == pytest.approx((high - low) / 2, **near)
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"risk": "worst"}, "mean, cvar:Q or chance:Q"),
-        ({"risk": "cvar:1"}, "mean, cvar:Q or chance:Q"),
-        ({"risk": "mean", "formulation": "season"}, "an option of season"),
-        ({"risk": "mean", "explain": True}, "without risk"),
-        ({"risk": "mean", "formulation": "schedule"}, "choose with `selection`, which is dispatch"),
-        ({"options": {"scenarios": 5}}, "--risk together with it"),
-    ],
-    ids=str,
-)
-def test_solve_refuses_unsupported_risk(asked: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError) as refused:
-        schedopt.solve(**{"what": NIGHT} | asked)
-    assert says in str(refused.value)
