@@ -307,19 +307,17 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             expected = f"partitions of {', '.join(self.partitions)}"
             raise InputError(expected, found=found, place="column 'partition'")
         found_parts = []
-        for i, name in enumerate(names):
-            rows = np.flatnonzero(codes == i)
+        for name, part in self.partitions.items():
+            rows = np.flatnonzero(codes == (names.index(name) if name in names else len(names)))
             if not len(rows):
                 continue
-            part = self.partitions[name]
             has = {resource: part.resources.get(resource, 0) for resource in sorted(resources)}
             one = msgspec.structs.replace(
                 self, servers=part.servers, resources=has, partitions={}, constraints=()
             )
             one.__dict__["jobs"] = jobs.take(rows)
             found_parts.append(Part(name, rows, one))
-        order = list(self.partitions)
-        return sorted(found_parts, key=lambda part: order.index(part.name))
+        return found_parts
 
     def read_beside(self, file: str) -> Instance:
         """Return the instance with the jobs of its log, read from the table beside the file."""
