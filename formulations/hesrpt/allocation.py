@@ -341,11 +341,6 @@ class Allocation:
         scale = 1.0 if self.instance.objective == "makespan" else float(self.instance.costs.sum())
         return goal * scale * self.unit
 
-    def decodable(self, program: cp.Problem) -> bool:
-        """Return True if an allocation can be read from a program, which needs its variables."""
-        variables = {variable.id for variable in program.variables()}
-        return {self.time.id, self.used.id} <= variables
-
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last job)."""
         names = [self.instance.jobs[j].name for j in reversed([int(i) for i in order])]

@@ -60,7 +60,10 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
         rates = instance.each("at", jobs, shares * instance.servers)
         needs = np.full(len(jobs), np.inf)
         np.divide(remaining[jobs], rates, out=needs, where=rates > 0)
-        end, step = _next_event(now, float(needs.min()), until)
+        step = min(float(needs.min()), until - now)
+        if step == np.inf:
+            raise StalledError("jobs are left, and none of them is ever served")
+        end = until if step >= until - now else now + step
         if record:
             used = shares > 0
             epochs.append((now, end, jobs[used], shares[used]))
@@ -70,15 +73,6 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
         completion[jobs[done]] = end
         now, here = end, np.sort(jobs[~done])
     return completion, epochs
-
-
-def _next_event(now: float, need: float, until: float) -> tuple[float, float]:
-    """Return the next completion or arrival, and the time until it."""
-    if need == np.inf and until == np.inf:
-        raise StalledError("jobs are left, and none of them is ever served")
-    if until - now <= need:
-        return until, until - now
-    return now + need, need
 
 
 def hesrpt_shares(count: int, p: float) -> Floats:

@@ -65,10 +65,10 @@ class Attempt:
         limit = self.limits.time_limit
         return None if limit is None else limit - (now() - self.run.began)
 
-    def out_of_time(self, spare: float = 0.0) -> bool:
-        """Return True if at most ``spare`` seconds are left, or the solve was interrupted."""
+    def out_of_time(self) -> bool:
+        """Return True at the time limit, or if the solve was interrupted."""
         remaining = self.seconds_left()
-        return stopped() or (remaining is not None and remaining <= spare)
+        return stopped() or (remaining is not None and remaining <= 0.0)
 
     def end_status(self) -> Termination:
         """Return the termination of a search that has ended."""
@@ -335,11 +335,12 @@ def _as_changed(attempt: Attempt) -> Termination:
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
     """Raise `InputError` if Clarabel cannot solve the changed program."""
     problem = model.program(model.side_constraints())
+    variables = {variable.id for variable in problem.variables()}
     for right, what in (
         (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),
         (not problem.is_mixed_integer(), "one with whole or boolean variables"),
         (all(p.value is not None for p in problem.parameters()), "a parameter without a value"),
-        (model.decodable(problem), "one without the allocation's own variables"),
+        ({model.time.id, model.used.id} <= variables, "one without the allocation's own variables"),
     ):
         if not right:
             raise InputError("a convex program over time and used", found=what, place="model")

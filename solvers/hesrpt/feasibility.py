@@ -39,17 +39,12 @@ def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
 
 
 def completes_after(instance: Instance, rules: Rules) -> Ints:
-    """Return for each job the jobs that complete after it in some optimum.
+    """Return for each job, as bit masks, the jobs that complete after it in some optimum.
 
     Of two jobs with the same speedup and side constraints, the larger job with no larger cost need
     not complete first: if it does, their remaining sizes were equal at some time, and they can be
     exchanged from then on. With arrivals it must also arrive no earlier. Of equal jobs the last in
-    the file completes last.
-
-    Returns
-    -------
-    ndarray of int, shape (M,)
-        Bit masks; all 0 for more than `MOST_JOBS` jobs.
+    the file completes last. All masks are 0 for more than `MOST_JOBS` jobs.
     """
     after = np.zeros(len(instance.jobs), dtype=np.int64)
     if len(after) > MOST_JOBS:

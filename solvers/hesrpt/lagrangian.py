@@ -370,18 +370,10 @@ def is_steep(instance: Instance) -> bool:
 
 
 class LagrangianBound:
-    """The best rents so far, and the bound that they prove.
+    """The best rents so far, in cells between ``times``, and the ``bound`` that they prove.
 
-    Of the limits of teams, only the cap of each single job is taken into account.
-
-    Attributes
-    ----------
-    bound : float
-        The best lower bound on the total cost.
-    times, rents : ndarray, shapes (E + 1,) and (E,)
-        The piecewise constant rents that prove the bound.
-    prices, ends : ndarray, shape (M,)
-        Work price and completion time of each job under the rents evaluated last.
+    Of the limits of teams, only the cap of each single job is taken into account. ``prices`` and
+    ``ends`` are work prices and completion times under the rents evaluated last.
     """
 
     def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
@@ -404,13 +396,9 @@ class LagrangianBound:
         return Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
 
     def evaluate(self, times: Floats, rents: Floats) -> Generator[bool, None, tuple[float, Floats]]:
-        """Compute the bound of rents, and yield regularly so that the caller can check the clock.
+        """Return the bound of rents, and demand minus capacity in each cell, servers times time.
 
-        Returns
-        -------
-        bound : float
-        excess : ndarray, shape (E,)
-            Demand minus capacity in each cell, in servers times time.
+        Yields regularly so that the caller can check the clock.
         """
         total, jobs = 0.0, np.arange(len(self.sizes))
         what = self.curves, self._path(times, rents), self.sizes, self.costs
@@ -431,16 +419,11 @@ class LagrangianBound:
         return total - bill - ROUNDING * (total + bill)
 
     def precedences(self, value: float) -> Ints:
-        """Return which jobs complete after each job in every solution cheaper than ``value``.
+        """Return, as bit masks, the jobs after each job in every solution cheaper than ``value``.
 
         If job i completes after job j, there is a cell such that j completes up to it and i from it
         on. The additional costs of both are added to the bound; if the sum exceeds ``value`` for
         every cell, the order is excluded (reduced-cost fixing).
-
-        Returns
-        -------
-        ndarray of int, shape (M,)
-            For each job the bit mask of the jobs that complete after it.
         """
         if not len(self.rents):
             return np.zeros(len(self.sizes), dtype=np.int64)

@@ -67,17 +67,8 @@ class OrderSearch:
     (``feasible_shares`` is False) and give no incumbent. If not all jobs can be present together,
     floors are ignored.
 
-    Attributes
-    ----------
-    value : float
-        The objective of the best solution, infinite without one.
-    bound : float
-        The best lower bound.
-    order : ndarray of int, shape (M,)
-        The completion order, from the last job to the first; at first Smith's order, or the one
-        that is given.
-    best_prices, best : ndarray, Simulation
-        The work prices of the best solution, and their simulation.
+    ``value`` is infinite without a solution. ``order`` is from the last job to the first; at first
+    it is Smith's order, or the one that is given. ``best`` is the simulation of ``best_prices``.
     """
 
     def __init__(
@@ -133,10 +124,7 @@ class OrderSearch:
         return value, simulated.ends
 
     def replay(self, order: Order, improvement: float = 0.0) -> Iterator[None]:
-        """Simulate the prices of an order, then those of its order of completions, and so on.
-
-        Stops when the cost does not improve by the fraction ``improvement``.
-        """
+        """Simulate the prices of an order, then of its order of completions, while costs fall."""
         last = inf
         for _ in range(MOST_REPLAYS):
             yield
