@@ -54,7 +54,10 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
             found, expected = f"{len(table[column])}", f"{len(names)} cells, as in column {NAME}"
             raise InputError(expected, found=found, place=column)
         expected = "a number >= 0" if column in resources else "a number"
-        for j, cell in enumerate(table[column]):
+        cells = table[column]
+        if isinstance(cells, np.ndarray):  # whose items are slow to convert one by one
+            cells = cells.tolist()
+        for j, cell in enumerate(cells):
             number = _number(cell)
             if number is None or (number < 0 and column in resources):
                 place = f"job {quote(names[j])}, {column}"
