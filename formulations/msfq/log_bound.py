@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log2
 from typing import Any, ClassVar, Self
@@ -26,8 +26,12 @@ from schedopt.instances.options import Option, check_options, is_count
 Ticks64 = NDArray[np.int64]
 
 
-MOST_BITS, MOST_WEIGHTED_BITS = 44, 50
-"""Most bits of the ticks of a whole log, and of weights times ticks; prices need the rest."""
+@dataclass(frozen=True)
+class TickLimits:
+    """Most bits of the ticks of a whole log, and of weights times ticks; prices need the rest."""
+
+    ticks: int = 44
+    weighted: int = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +64,16 @@ class Ticks:
     total: Fraction
 
     @classmethod
-    def of(cls, queue: Instance) -> Ticks:
+    def of(cls, queue: Instance, limits: TickLimits = TickLimits()) -> Ticks:
         """Return the jobs of a log in ticks."""
         jobs = queue.jobs
         times = np.concatenate([jobs.submit, jobs.run])
         span = float(jobs.submit[-1] - jobs.submit[0]) + float(jobs.run.max())
         weighted = queue.objective == "weighted"
-        finest = min(MOST_BITS - 1 - log2(span), 900.0)  # a scale that a float holds
+        finest = min(limits.ticks - 1 - log2(span), 900.0)  # a scale that a float holds
         if weighted:
             most = log2(float((jobs.need * jobs.run).max())) + log2(span)
-            finest = min(finest, (MOST_WEIGHTED_BITS - 1 - most) / 2)
+            finest = min(finest, (limits.weighted - 1 - most) / 2)
         plain = scale_of(times)
         exact = bool(plain) and log2(plain) < finest
         scale = Fraction(plain) if exact else Fraction(2) ** floor(finest)
@@ -139,6 +143,8 @@ class LogBound(WithoutConstraints):
         The best prices so far.
     parts : tuple of PartitionTicks
         The partitions, or the whole machine; the solver stores the best prices there.
+    several : bool
+        Whether there are partitions, or more resources than servers.
     delay : Fraction
         The mean time from submit to release, weighted as the objective.
 
@@ -158,8 +164,8 @@ class LogBound(WithoutConstraints):
     with the release r_j, run time p_j, need q_j and weight w_j of job j on N servers: each job
     minimizes its response and its payment, and servers earn at most N ∫ π. The best prices are the
     dual values of the time-indexed linear program. Delays from submits to releases are the same in
-    every schedule, and are added to the bound. Each partition is bounded as a machine of its own.
-    Other resources than servers are not priced: they could only increase the cost of schedules.
+    every schedule, and are added to the bound. Each partition is bounded as a machine of its own,
+    and each of several resources as if it were the only one; the best bound counts.
 
     Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990 (the time-indexed relaxation);
     Fisher, Management Science 27, 1981 (Lagrangian bounds).
@@ -180,6 +186,7 @@ class LogBound(WithoutConstraints):
         if queue.log is None:
             raise InputError("an instance of a log", found="an instance of classes", place="log")
         self.instance = queue
+        self.several = bool(queue.resources or queue.partitions)
         released, rows = queue.as_released()
         self.parts = tuple(
             PartitionTicks.of(part._replace(rows=rows[part.rows])) for part in released.parts()
@@ -195,10 +202,14 @@ class LogBound(WithoutConstraints):
 
     def certificate(self) -> dict[str, Any]:
         """Return the prices as a certificate."""
-        if not self.instance.partitions:
+        if not self.several:
             return {"kind": "server-prices", **self.parts[0].price_document()}
-        parts = {part.name: part.price_document() for part in self.parts}
-        return {"kind": "partition-prices", "parts": parts}
+        stated = []
+        for part in self.parts:
+            one = part.price_document()
+            one["prices"] = {part.priced: one["prices"]}
+            stated.append({"partition": part.name, **one})
+        return {"kind": "resource-prices", "parts": stated}
 
 
 def mean_delay(queue: Instance) -> Fraction:
@@ -225,34 +236,42 @@ class PartitionTicks:
         The partition.
     rows : ndarray of int
         Its jobs, by position.
-    ticks : Ticks
-        Its jobs.
+    ticks : dict of str to Ticks
+        Its jobs with their need of each resource that can be short, servers first.
     weight : Fraction
         The total weight of its jobs.
-    prices : Prices
-        The prices that prove the best bound.
+    prices, priced : Prices, str
+        The prices that prove the best bound, and the resource to which they apply.
     """
 
     name: str
     rows: NDArray[np.intp]
-    ticks: Ticks
+    ticks: dict[str, Ticks]
     weight: Fraction
     prices: Prices
+    priced: str = "servers"
 
     @classmethod
     def of(cls, part: Part) -> Self:
         """Return a part of a machine with prices of 0."""
         ticks = Ticks.of(part.queue)
+        each, needs = {"servers": ticks}, part.queue.jobs.needs
+        if needs is not None:
+            for name, column, most in zip(
+                needs.names, needs.amounts.T, part.queue.amounts, strict=True
+            ):
+                if int(column.sum()) > most:
+                    shared = int(np.gcd.reduce(column))
+                    each[name] = replace(ticks, need=column // shared, servers=most // shared)
         weighted = part.queue.objective == "weighted"
         weight = ticks.total / ticks.scale if weighted else ticks.total
         end = max(int(ticks.submit[-1] + ticks.run.sum()), 1)
-        return cls(
-            part.name, part.rows, ticks, weight, Prices(np.array([0, end]), np.zeros(1, int))
-        )
+        free = Prices(np.array([0, end]), np.zeros(1, np.int64))
+        return cls(part.name, part.rows, each, weight, free)
 
     def price_document(self) -> dict[str, Any]:
         """Return the prices as in a certificate, with equal neighbours merged."""
-        scale, prices, grid = self.ticks.scale, self.prices.prices, self.prices.grid
+        scale, prices, grid = self.ticks[self.priced].scale, self.prices.prices, self.prices.grid
         kept = np.flatnonzero(np.diff(prices, prepend=-1))
         return {
             "scale": [scale.numerator, scale.denominator],

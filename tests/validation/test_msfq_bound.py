@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schedopt import solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
-from schedopt.instances.msfq import Partition
+from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
 from schedopt.solvers.msfq.threshold.chain import response_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
@@ -68,11 +68,7 @@ def test_bound_of_an_approximation_is_not_checked() -> None:
     assert "an approximation" in str(result.message)
 
 
-def prices(unit: int, grid: Any, each: Any) -> bound.ServerPrices:
-    return bound.ServerPrices((1, 1), unit, tuple(grid), tuple(each))
-
-
-@tried(300, seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
+@tried(600, seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
 def test_log_bounds_equal_brute_force(seed: int, objective: str) -> None:
     """Every start of each job is tried; the fast machine does one unit of work after another."""
     draw = np.random.default_rng(seed)
@@ -82,82 +78,112 @@ def test_log_bounds_equal_brute_force(seed: int, objective: str) -> None:
     jobs = bound.JobsInTicks(queue_of(log, servers, objective=objective), Fraction(1))
     cells = draw.integers(1, 5, int(draw.integers(1, 9))).tolist()
     grid = np.cumsum([int(draw.integers(0, 5)), *cells]).tolist()
-    unit, each = int(draw.integers(1, 3)), draw.integers(0, 20, len(cells)).tolist()
-    paid = [0] * grid[0] + np.repeat(each, cells).tolist()  # a tick each, and free after these
+    unit = int(draw.integers(1, 3))
+    other = draw.integers(0, 3, count).tolist()
+    held = {
+        bound.SERVERS: bound.ResourceUse(jobs.need, servers),
+        "gpu": bound.ResourceUse(other, int(draw.integers(0, 4))),
+    }
+    prices = {name: draw.integers(0, 20, len(cells)).tolist() for name in held}
+    before = [0] * grid[0]
+    paid = {
+        name: [*before, *np.repeat(prices[name], cells).tolist()] for name in held
+    }  # a tick each, and free after these
     total = 0
-    for came, need, run, weight in zip(jobs.submit, jobs.need, jobs.run, jobs.weight, strict=True):
+    for j, (came, run, weight) in enumerate(zip(jobs.submit, jobs.run, jobs.weight, strict=True)):
         total += min(
-            unit * weight * (start + run - came) + need * sum(paid[start : start + run])
+            unit * weight * (start + run - came)
+            + sum(one.needs[j] * sum(paid[name][start : start + run]) for name, one in held.items())
             for start in range(came, max(came, grid[-1]) + 1)
         )
-    total -= servers * sum(paid)
-    assert bound.priced_responses(jobs, servers, prices(unit, grid, each)) == total
+    total -= sum(one.amount * sum(paid[name]) for name, one in held.items())
+    assert bound.priced_responses(jobs, unit, grid, held, prices) == total
 
-    left: list[int] = []  # what the fast machine has to do
-    ends, now, twice = [], 0, 0
-    waiting = sorted(zip(jobs.submit, jobs.need, jobs.run, strict=True))
-    while waiting or left:
-        while waiting and waiting[0][0] * servers <= now:
-            left.append(waiting[0][1] * waiting[0][2])
-            waiting.pop(0)
-        now += 1
-        if left:
-            left[left.index(min(left))] -= 1
-            twice += 2 * now - 1
-        ends += [now for work in left if not work]
-        left = [work for work in left if work]
-    alone = sorted((a + p) * servers for a, p in zip(jobs.submit, jobs.run, strict=True))
-    both = sum(map(max, alone, sorted(ends)))
-    assert bound.squashed_area_bound(jobs, servers) == Fraction(both, servers) - sum(jobs.submit)
-    if objective == "weighted":
-        works = [n * p for n, p in zip(jobs.need, jobs.run, strict=True)]
-        ran = sum(Fraction(w * p) for w, p in zip(works, jobs.run, strict=True))
-        shared = Fraction(twice, 2 * servers) + ran / 2
-        shared -= sum(w * a for w, a in zip(works, jobs.submit, strict=True))
-        assert bound.busy_date_bound(jobs, servers) == max(shared, ran)
+    for one in held.values():
+        if not one.amount:
+            continue
+        left: list[list[int]] = []  # what the fast machine has to do, with when it came
+        ends, now, twice = [], 0, 0
+        waiting = sorted(zip(jobs.submit, one.needs, jobs.run, strict=True))
+        while waiting or left:
+            while waiting and waiting[0][0] * one.amount <= now:
+                left.append([waiting[0][1] * waiting[0][2]])
+                waiting.pop(0)
+            ends += [now for work in left if not work[0]]
+            left = [work for work in left if work[0]]
+            now += 1
+            if left:
+                min(left)[0] -= 1
+                twice += 2 * now - 1
+        alone = sorted((a + p) * one.amount for a, p in zip(jobs.submit, jobs.run, strict=True))
+        both = sum(map(max, alone, sorted(ends)))
+        assert bound.squashed_area_bound(jobs, one) == Fraction(both, one.amount) - sum(jobs.submit)
+        if one.needs is jobs.need and objective == "weighted":
+            works = [n * p for n, p in zip(jobs.need, jobs.run, strict=True)]
+            ran = sum(Fraction(w * p) for w, p in zip(works, jobs.run, strict=True))
+            shared = Fraction(twice, 2 * servers) + ran / 2
+            shared -= sum(w * a for w, a in zip(works, jobs.submit, strict=True))
+            assert bound.busy_date_bound(jobs, servers) == max(shared, ran)
 
 
 def test_log_bounds_do_not_depend_on_ticks() -> None:
     log = Log.of([0, 1, 1, 4], [2, 1, 2, 1], [3.0, 2.0, 4.0, 1.0], partition=["a", "b", "a", "b"])
     parts = {"a": Partition(servers=2), "b": Partition(servers=1)}
-    # of a: 3 at once and 4 from 3 on; of b: each at once
-    whole = {"mean": Fraction(3 + 6 + 2 + 1, 4), "weighted": Fraction(18 + 48 + 4 + 1, 17)}
-    for objective, expected in whole.items():
+    for objective in ("mean", "weighted"):
         queue = queue_of(log, 3, partitions=parts, objective=objective)
-        for scales in (((1, 1), (1, 1)), ((3, 1), (2, 1))):
-            given = {
-                part: bound.ServerPrices(scale, 1, (0, 1), (0,))
-                for part, scale in zip("ab", scales, strict=True)
-            }
-            assert bound.bound_of_partitions(queue, given) == expected
+
+        def shown(*scales: tuple[int, int], queue: Instance = queue, **prices: Any) -> Fraction:
+            named = [part.name for part in queue.parts()]
+            every = zip(named, scales, strict=True)
+            given = [bound.PartPrices(name, scale, 1, (0, 1), prices) for name, scale in every]
+            return bound.bound_of_partitions(queue, given)
+
+        # of a: 3 at once and 4 from 3 on; of b: each at once
+        whole = {"mean": Fraction(3 + 6 + 2 + 1, 4), "weighted": Fraction(18 + 48 + 4 + 1, 17)}
+        assert shown((1, 1), (1, 1)) == whole[objective]
+        assert shown((3, 1), (2, 1)) == whole[objective]
+        with pytest.raises(ValueError, match="prices of gpu"):
+            shown((1, 1), (1, 1), gpu=(0,))
     jobs = bound.JobsInTicks(queue_of(log, 3), Fraction(1, 3))
     assert jobs.run == [1, 0, 1, 0]
     assert jobs.mean(Fraction(9)) == Fraction(9 - 4, 4) * 3  # a tick of each may be lost
 
 
 @pytest.mark.parametrize(
-    ("unit", "grid", "each", "fits"),
+    ("unit", "grid", "prices", "fits"),
     [
         (1, (0, 1), (0,), True),
         (1, (0, 2**62), (0,), False),
+        (2**62, (0, 1), (0,), False),
         (2**59 // 3, (0, 1), (0,), True),
         (2**60 // 3, (0, 1), (0,), False),
         (1, (0, 1), (2**60,), True),
         (1, (0, 1), (2**61,), False),
+        (1, (0, 2**59, 2**60), (1, 1), True),
         (1, (0, 2**60, 2**61), (1, 1), False),
+        (1, (0, 1, 2**62 - 2), (0, 0), False),
     ],
 )
 def test_log_bounds_refuse_numbers_beyond_64_bits(
-    unit: int, grid: tuple[int, ...], each: tuple[int, ...], fits: bool
+    unit: int, grid: tuple[int, ...], prices: tuple[int, ...], fits: bool
 ) -> None:
     """Jobs that run to 13 at the latest, one of them on two servers."""
     queue = queue_of(Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0]), 2)
-    given = prices(unit, grid, each)
+    given = {bound.SERVERS: prices}
     if fits:
-        assert bound.bound_of_prices(queue, given)[0] >= 2
+        shown, _ = bound.bound_of_prices(queue, (1, 1), unit, grid, given)
+        assert shown >= 2
         return
     with pytest.raises(ValueError, match="too large"):
-        bound.bound_of_prices(queue, given)
+        bound.bound_of_prices(queue, (1, 1), unit, grid, given)
+
+
+def test_log_bounds_refuse_weights_beyond_64_bits() -> None:
+    log = Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0])
+    queue = queue_of(log, 2, objective="weighted")  # 4, 1 and 4, until 13
+    bound.bound_of_prices(queue, (1, 1), 2**60 // 13, (0, 1), {bound.SERVERS: (0,)})
+    with pytest.raises(ValueError, match="too large"):
+        bound.bound_of_prices(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
 
 
 def test_reprove_threshold_is_undecided_at_the_limit_of_a_rule() -> None:

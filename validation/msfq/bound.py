@@ -1,9 +1,9 @@
 """Verification of bounds on the response time of a log, in integers and without a solver.
 
-In a nonpreemptive schedule all jobs together pay at most as much for servers as these would earn if
-they were never idle. So the sum of weighted response times is at least the sum, over all jobs, of
-response time plus payment at the start that is cheapest for the job alone, minus the earnings of
-all servers. Two relaxations hold without prices: no job responds sooner than
+In a nonpreemptive schedule all jobs together pay at most as much for servers (or another resource)
+as these would earn if they were never idle. So the sum of weighted response times is at least the
+sum, over all jobs, of response time plus payment at the start that is cheapest for the job alone,
+minus the earnings of all servers. Two relaxations hold without prices: no job responds sooner than
 it runs; and one machine as fast as all servers, which runs the least remaining work first, has its
 k-th completion no later than any schedule (for weights equal to work, it does no work later).
 """
@@ -11,8 +11,8 @@ k-th completion no later than any schedule (for weights equal to work, it does n
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor, inf, isfinite
-from typing import Annotated
+from math import floor, gcd, inf, isfinite
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,6 +28,7 @@ from schedopt.validation.report import CertificateRecord, Refuted
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
+SERVERS = "servers"
 ROUNDING = 1e-9
 """The relative tolerance on a claimed bound."""
 ROOM = 2**62
@@ -52,10 +53,31 @@ class ServerPrices(CertificateRecord, frozen=True, tag="server-prices"):
     prices: tuple[Count, ...]
 
 
-class PartitionPrices(CertificateRecord, frozen=True, tag="partition-prices"):
-    """Prices of servers in each partition that has jobs, by its name."""
+class PartPrices(CertificateRecord, frozen=True):
+    """Prices of one partition, by resource.
 
-    parts: dict[str, ServerPrices]
+    ``partition`` is its name, empty for a machine without partitions. Resources other than servers
+    are counted in the greatest common divisor of all needs.
+    """
+
+    partition: str
+    scale: tuple[Positive, Positive]
+    unit: Positive
+    grid: tuple[Count, ...]
+    prices: dict[str, tuple[Count, ...]]
+
+
+class ResourcePrices(CertificateRecord, frozen=True, tag="resource-prices"):
+    """The prices of resources over time, in each partition that has jobs."""
+
+    parts: tuple[PartPrices, ...]
+
+
+class ResourceUse(NamedTuple):
+    """A resource: the need of each job, and the amount of the machine."""
+
+    needs: list[int]
+    amount: int
 
 
 class JobsInTicks:
@@ -109,12 +131,15 @@ def _reprove_prices(
     delay = mean_delay(instance)
     instance, _ = instance.as_released()
     try:
-        stated = msgspec.convert(certificate, ServerPrices | PartitionPrices)
+        stated = msgspec.convert(certificate, ServerPrices | ResourcePrices)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
-    by_partition = {"": stated} if isinstance(stated, ServerPrices) else stated.parts
     try:
-        shown = bound_of_partitions(instance, by_partition)
+        if isinstance(stated, ServerPrices):
+            prices = {SERVERS: stated.prices}
+            shown, _ = bound_of_prices(instance, stated.scale, stated.unit, stated.grid, prices)
+        else:
+            shown = bound_of_partitions(instance, stated.parts)
     except ValueError as reason:
         return str(reason)
     shown += delay
@@ -180,7 +205,7 @@ def _reprove_values(
     return f"{claim.bound} claimed, {shown:.12g} proven by relative values"
 
 
-def bound_of_partitions(queue: Instance, given: Mapping[str, ServerPrices]) -> Fraction:
+def bound_of_partitions(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
     """Return the bound on the mean response time that prices prove over all partitions.
 
     Raises
@@ -188,75 +213,115 @@ def bound_of_partitions(queue: Instance, given: Mapping[str, ServerPrices]) -> F
     ValueError
         If the prices are not those of each partition that has jobs.
     """
+    by_partition = {one.partition: one for one in given}
     parts = queue.parts()
-    if given.keys() != {part.name for part in parts}:
+    if len(by_partition) != len(given) or by_partition.keys() != {part.name for part in parts}:
         raise ValueError("the certificate's parts are not the partitions that have jobs")
     total = weight = Fraction(0)
     for part in parts:
-        shown, heavy = bound_of_prices(part.queue, given[part.name])
+        one = by_partition[part.name]
+        shown, heavy = bound_of_prices(part.queue, one.scale, one.unit, one.grid, one.prices)
         total, weight = total + shown * heavy, weight + heavy
     return total / weight
 
 
-def bound_of_prices(queue: Instance, given: ServerPrices) -> tuple[Fraction, Fraction]:
+def bound_of_prices(
+    queue: Instance,
+    scale: tuple[int, int],
+    unit: int,
+    grid: Sequence[int],
+    prices: Mapping[str, Sequence[int]],
+) -> tuple[Fraction, Fraction]:
     """Return a proven bound on the mean response time, and the total weight of the jobs.
 
     The bound is the best of the prices and the relaxations. The queue is treated as a machine
-    without partitions, on which jobs need nothing but servers.
+    without partitions.
     """
-    jobs = JobsInTicks(queue, Fraction(*given.scale))
-    best = jobs.mean(Fraction(priced_responses(jobs, queue.servers, given), given.unit))
+    jobs = JobsInTicks(queue, Fraction(*scale))
+    held, needs = {SERVERS: ResourceUse(jobs.need, queue.servers)}, queue.jobs.needs
+    if needs is not None and not queue.partitions:
+        for name, column in zip(needs.names, needs.amounts.T.tolist(), strict=True):
+            unit_of = gcd(*column) or 1  # amounts in use are multiples of this
+            amount = queue.resources.get(name, 0) // unit_of
+            held[name] = ResourceUse([need // unit_of for need in column], amount)
+    if unknown := sorted(prices.keys() - held.keys()):
+        raise ValueError(
+            f"the certificate has prices of {unknown[0]}, which the machine does not have"
+        )
+    best = jobs.mean(Fraction(priced_responses(jobs, unit, grid, held, prices), unit))
     if queue.objective == "weighted":
         return max(best, jobs.mean(busy_date_bound(jobs, queue.servers))), jobs.total / jobs.scale
-    return max(best, jobs.mean(squashed_area_bound(jobs, queue.servers))), jobs.total
+    for one in held.values():
+        if one.amount:
+            best = max(best, jobs.mean(squashed_area_bound(jobs, one)))
+    return best, jobs.total
 
 
-def priced_responses(jobs: JobsInTicks, servers: int, given: ServerPrices) -> int:
-    """Return the least response times plus payments, minus the servers' earnings, in units.
+def priced_responses(
+    jobs: JobsInTicks,
+    unit: int,
+    times: Sequence[int],
+    held: Mapping[str, ResourceUse],
+    given: Mapping[str, Sequence[int]],
+) -> int:
+    """Return the least response times plus payments, minus the resources' earnings, in units.
 
     Raises
     ------
     ValueError
         If the prices are malformed, or too large for sums in 64 bits.
     """
-    unit, grid, prices = given.unit, np.array(given.grid, np.int64), given.prices
-    if len(grid) < 2 or len(grid) != len(prices) + 1 or not (np.diff(grid) > 0).all():
+    grid, names = np.array(times, np.int64), list(given)
+    alike = all(len(grid) == len(prices) + 1 for prices in given.values())
+    if len(grid) < 2 or not alike or not (np.diff(grid) > 0).all():
         raise ValueError("the certificate's grid is not increasing, or has no price for a cell")
-    whole = [0]
-    for price, length in zip(prices, np.diff(grid).tolist(), strict=True):
-        whole.append(whole[-1] + price * length)
+    lengths = np.diff(grid).tolist()
     horizon = max(int(grid[-1]), jobs.submit[-1]) + max(jobs.run)
-    most = unit * max(jobs.weight) * horizon + whole[-1] * max(jobs.need)
+    most, earning = unit * max(jobs.weight) * horizon, 0
+    each: list[tuple[Whole, Whole]] = []
+    for name in names:
+        whole = [0]
+        for price, length in zip(given[name], lengths, strict=True):
+            whole.append(whole[-1] + price * length)
+        most += whole[-1] * (max(held[name].needs) or 1)
+        earning += held[name].amount * whole[-1]
+        if most >= ROOM or horizon >= ROOM:
+            raise ValueError("the certificate's prices are too large to be added up")
+        each.append((np.array(whole, np.int64), np.array([*given[name], 0], np.int64)))
     if most >= ROOM or horizon >= ROOM:
         raise ValueError("the certificate's prices are too large to be added up")
-    paid, by_cell = np.array(whole, np.int64), np.array([*prices, 0], np.int64)
 
-    def rent(times: Whole) -> Whole:
-        """Return the price of a server from the first grid time to each of these times."""
+    def rent(times: Whole, job: int) -> Whole:
+        """Return the price of a job's needs from the first grid time to each of these times."""
         at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
-        costs: Whole = paid[at] + by_cell[at] * np.maximum(times - grid[at], 0)
+        since = np.maximum(times - grid[at], 0)
+        costs: Whole = np.zeros(len(times), np.int64)
+        for name, (paid, prices) in zip(names, each, strict=True):
+            if need := held[name].needs[job]:
+                costs += need * (paid[at] + prices[at] * since)
         return costs
 
     total = 0
-    for submit, need, run, weight in zip(
-        jobs.submit, jobs.need, jobs.run, jobs.weight, strict=True
+    for job, (submit, run, weight) in enumerate(
+        zip(jobs.submit, jobs.run, jobs.weight, strict=True)
     ):
         rate = unit * weight
-        begun, ended = rent(np.array([submit, submit + run])).tolist()
-        cheapest = rate * run + need * (ended - begun)
+        begun, ended = rent(np.array([submit, submit + run]), job)
+        cheapest = rate * run + int(ended - begun)
         if cheapest > rate * run and rate:
-            # later starts cost more by the waiting alone
-            last = submit + (cheapest - rate * run) // rate
+            last = (
+                submit + (cheapest - rate * run) // rate
+            )  # later starts cost more by the waiting alone
             low, high = np.searchsorted(grid, [submit, last], "right")
             near, far = np.searchsorted(grid, [submit + run, last + run], "right")
             starts = np.concatenate([grid[low:high], grid[near:far] - run])
             if len(starts):
-                paying = need * (rent(starts + run) - rent(starts))
+                paying = rent(starts + run, job) - rent(starts, job)
                 cheapest = min(cheapest, int((rate * (starts + run - submit) + paying).min()))
         elif not rate:
             cheapest = 0
         total += cheapest
-    return total - servers * whole[-1]
+    return total - earning
 
 
 def busy_date_bound(jobs: JobsInTicks, servers: int) -> Fraction:
@@ -277,13 +342,14 @@ def busy_date_bound(jobs: JobsInTicks, servers: int) -> Fraction:
     return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
 
 
-def squashed_area_bound(jobs: JobsInTicks, servers: int) -> Fraction:
-    """Return the least sum of response times, in ticks, by both relaxations."""
+def squashed_area_bound(jobs: JobsInTicks, held: ResourceUse) -> Fraction:
+    """Return the least sum of response times on a resource, in ticks, by both relaxations."""
+    needs, servers = held
     waiting: list[int] = []
     ends: list[int] = []
     now = 0
     times = [submit * servers for submit in jobs.submit]
-    for i, (need, run) in enumerate(zip(jobs.need, jobs.run, strict=True)):
+    for i, (need, run) in enumerate(zip(needs, jobs.run, strict=True)):
         now = max(now, times[i])
         heappush(waiting, need * run)
         until = times[i + 1] if i + 1 < len(times) else None

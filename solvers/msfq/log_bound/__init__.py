@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.msfq import LogBound
-from schedopt.formulations.msfq.log_bound import PartitionTicks
+from schedopt.formulations.msfq.log_bound import PartitionTicks, Ticks
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.engine import Engine, EngineTask
+from schedopt.solvers.msfq.log_bound import relaxations
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
-from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds, rounded_down
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, drive, make_result, version
 
@@ -58,15 +58,15 @@ class BoundSearch:
     Attributes
     ----------
     bounds : dict of str to float
-        The bounds by name. Those of several partitions are summed by name; ``parts`` is the sum of
-        the best bounds of the partitions.
+        The bounds by name. Those of several partitions are summed by name; of several resources the
+        best one counts. ``parts`` is the sum of the best bounds of the partitions.
     """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)
         self.bounds: dict[str, float] = {}
         self._model, self._hint = model, hint
-        self._found: list[dict[str, float]] = []
+        self._found: list[dict[str, dict[str, float]]] = [{} for _ in model.parts]
         self._stages, self._seconds = self._work(), 0.0
 
     @property
@@ -80,23 +80,33 @@ class BoundSearch:
         return next(self._stages, self) is self
 
     def _work(self) -> Iterator[None]:
-        parts, weighted = self._model.parts, self._model.instance.objective == "weighted"
-        self._found = [relaxation_bounds(part.ticks, weighted=weighted) for part in parts]
+        """Bound each resource of each partition by relaxations, then improve prices."""
+        model, weighted = self._model, self._model.instance.objective == "weighted"
+        each = [
+            (part, bounds, name)
+            for part, bounds in zip(model.parts, self._found, strict=True)
+            for name in part.ticks
+        ]
+        for part, bounds, name in each:
+            bounds[name] = relaxations.relaxation_bounds(
+                part.ticks[name], weighted=weighted, of=name
+            )
         self._sum_partitions()
         yield
-        for part, bounds in zip(parts, self._found, strict=True):
-            search, done = self._price_search(part), False
+        for part, bounds, name in each:
+            search, done = self._price_search(part, part.ticks[name]), False
             while not done:
                 done = search.advance(self._seconds)
                 if search.bound is not None:
-                    bounds["prices"], part.prices = max(search.bound, 0.0), search.best
+                    bounds[name]["prices"] = most = max(search.bound, 0.0)
+                    if most >= max(one.get("prices", 0.0) for one in bounds.values()):
+                        part.prices, part.priced = search.best, name
                 self._sum_partitions()
                 yield
 
-    def _price_search(self, part: PartitionTicks) -> PriceSearch:
+    def _price_search(self, part: PartitionTicks, ticks: Ticks) -> PriceSearch:
         """Return a search for prices whose target is the objective of the known schedule."""
-        ticks, options = part.ticks, self._model.options
-        starts = ticks.submit.astype(np.float64)
+        options, starts = self._model.options, ticks.submit.astype(np.float64)
         if self._hint is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
         else:
@@ -109,18 +119,18 @@ class BoundSearch:
 
     def _sum_partitions(self) -> None:
         """Compute the bounds of the whole log from those of its partitions."""
-        parts = self._model.parts
-        weight = sum((part.weight for part in parts), Fraction(0))
-        each = [dict(bounds) for bounds in self._found]
-        if len(parts) > 1:
-            each = [{"prices": 0.0} | own | {"parts": max(own.values())} for own in each]
-        self.bounds = {
-            name: rounded_down(
-                self._model.delay
-                + sum(
-                    Fraction(own[name]) * part.weight / weight
-                    for part, own in zip(parts, each, strict=True)
-                )
-            )
-            for name in each[0]
-        }
+        sums: dict[str, Fraction] = {}
+        weight = sum((part.weight for part in self._model.parts), Fraction(0))
+        for part, part_bounds in zip(self._model.parts, self._found, strict=True):
+            best: dict[str, float] = {}
+            for bounds in part_bounds.values():
+                for name, value in bounds.items():
+                    best[name] = max(value, best.get(name, 0.0))
+            if self._model.several:
+                best.setdefault("prices", 0.0)
+                best["parts"] = max(best.values())
+            for name, value in best.items():
+                if name not in sums:
+                    sums[name] = self._model.delay
+                sums[name] += Fraction(value) * part.weight / weight
+        self.bounds = {name: relaxations.rounded_down(value) for name, value in sums.items()}

@@ -4,8 +4,8 @@ Prices are integers, and the bound that they prove is summed in integers: it is 
 down only at the end.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import now
-from schedopt.solvers.compiling import kernel
-from schedopt.solvers.kernels import Ascent, last_at_most
+from schedopt.solvers.kernels import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 
 Floats = NDArray[np.float64]
@@ -22,27 +21,36 @@ ROOM = 2**60
 """The limit on sums of costs, so that none overflows 64 bits."""
 
 
-MOST_UNIT = 2**24
-"""The largest number of price units in the cost of a tick of waiting for weight 1."""
-PATIENCE, MOMENTUM = 15, 0.7
-"""Rounds without an improvement before the step length is halved, and the part of the last round's
-direction that is kept."""
-MOST_WORK = 3 * 10**9
-"""The number of starts compared after which no round begins. It stands for some ten seconds, but is
-the same on every machine."""
-IMPROVEMENT = 1e-4
-"""The relative change of the bound below which a round is no improvement."""
-LEAST_STEP = 1e-6
-"""The step length, relative to the first, at which the search ends."""
+@dataclass(frozen=True)
+class PriceParams:
+    """Parameters of the subgradient search for prices.
+
+    Attributes
+    ----------
+    most_unit : int
+        The largest number of price units in the cost of a tick of waiting for weight 1.
+    patience : int
+        Rounds without an improvement before the step length is halved.
+    momentum : float
+        The part of the last round's direction that is kept.
+    most_work : int
+        The number of starts compared after which no round begins. It stands for some ten seconds,
+        but is the same on every machine.
+    improvement : float
+        The relative change of the bound below which a round is no improvement.
+    least_step : float
+        The step length, relative to the first, at which the search ends.
+    """
+
+    most_unit: int = 2**24
+    patience: int = 15
+    momentum: float = 0.7
+    most_work: int = 3 * 10**9
+    improvement: float = 1e-4
+    least_step: float = 1e-6
 
 
-class LogJobs(NamedTuple):
-    """Jobs of a log in whole ticks, arrays of shape (jobs,)."""
-
-    submit: Any
-    need: Any
-    run: Any
-    weight: Any
+DEFAULTS = PriceParams()
 
 
 class PriceSearch:
@@ -67,20 +75,22 @@ class PriceSearch:
         grid: Ticks64,
         *,
         rounds: int,
+        params: PriceParams = DEFAULTS,
     ) -> None:
+        self._params = params
         self._ticks, self._grid, self._rounds_left = ticks, grid, rounds
         self._lengths = np.diff(grid).astype(np.float64)
         self._target = target  # sum of weight times response of a known schedule, in ticks
         self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
         horizon = int(grid[-1]) + int(ticks.run.max()) + 1
         most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
-        self._unit = min(MOST_UNIT, 1 << max(0, (ROOM // most).bit_length() - 1))
+        self._unit = min(params.most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
         self._at = np.zeros(len(grid) - 1)
-        self._used = np.zeros(len(grid))
-        self._ascent, self._work = Ascent(MOMENTUM, PATIENCE, 1.0), 0
+        self._used = np.empty(len(grid))
+        self._ascent, self._work = Ascent(params.momentum, params.patience, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
             self._evaluate_prices(self._at)
         else:
@@ -90,7 +100,7 @@ class PriceSearch:
         """Improve prices for about so many seconds; return True if the search is complete."""
         until = now() + seconds
         while self._rounds_left:
-            self._rounds_left -= 1 if self._work < MOST_WORK else self._rounds_left
+            self._rounds_left -= 1 if self._work < self._params.most_work else self._rounds_left
             self._improve_once()
             if now() >= until:
                 break
@@ -103,9 +113,9 @@ class PriceSearch:
         if value is None:  # numbers overflow: return to prices that are known to work
             self._return_to_best()
             return
-        if not self._ascent.goes_on(self.total > before * (1 + IMPROVEMENT)):
+        if not self._ascent.goes_on(self.total > before * (1 + self._params.improvement)):
             self._return_to_best()
-            if self._ascent.length < LEAST_STEP:
+            if self._ascent.length < self._params.least_step:
                 self._rounds_left = 0
             return
         over = self._used[:-1] / self._lengths - float(self._ticks.servers)
@@ -122,6 +132,12 @@ class PriceSearch:
 
     def _evaluate_prices(self, prices: Floats) -> int | None:
         """Compute the bound of some prices, and keep the best; return None if numbers overflow."""
+        from schedopt.solvers.msfq.log_bound.price_kernels import (
+            LogJobs,
+            add_usage,
+            find_cheapest_starts,
+        )
+
         ticks, unit = self._ticks, self._unit
         if float(prices @ self._lengths) * float(ticks.need.max()) * unit >= ROOM:
             return None
@@ -134,7 +150,7 @@ class PriceSearch:
         self._work += find_cheapest_starts(
             jobs, unit, self._grid, prices, paid, self.costs, self.starts
         )
-        self._used = usage(self.starts, ticks, self._grid)
+        add_usage(self.starts, ticks.need, ticks.run, self._grid, self._used)
         value: int = exact_sum(self.costs) - ticks.servers * int(paid[-1])
         if self.bound is None or value > self.total:
             self.best = Prices(self._grid, whole, unit)
@@ -155,60 +171,3 @@ def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
     if len(times) < 2:
         times = np.array([0, 1])
     return times
-
-
-@kernel()
-def find_cheapest_starts(  # noqa: PLR0917
-    jobs: LogJobs, unit: int, grid: Any, prices: Any, paid: Any, costs: Any, starts: Any
-) -> Any:
-    """Find the start of each job at which response time and payment cost least.
-
-    A start S costs unit·weight·(S + run - submit) + need·(price integral from S to S + run). The
-    cost is piecewise linear, with breaks where S or S + run is a grid time. So one of these or the
-    submit is optimal; the earliest one is taken among equals. ``prices`` are those of a server for
-    one tick from each grid time on, and ``paid`` their integrals up to it. Fills ``costs`` and
-    ``starts``; returns the number of starts compared.
-    """
-    submit, need, run, weight = jobs
-    cells = grid.size - 1
-    begin = seen = 0
-    for job in range(submit.size):
-        while begin < cells and grid[begin + 1] <= submit[job]:
-            begin += 1
-        first, length, start = begin, run[job], submit[job]
-        last = last_at_most(grid, begin, cells + 1, start + length)
-        rate = unit * weight[job]
-        waited = rate * length
-        rent = paid[last] + prices[last] * (start + length - grid[last])
-        rent -= paid[first] + prices[first] * (start - grid[first])
-        cost = waited + need[job] * rent
-        best, at = cost, start
-        while first < cells and waited < best:
-            step = grid[first + 1] - start
-            if last < cells:
-                step = min(step, grid[last + 1] - start - length)
-            cost += step * (rate + need[job] * (prices[last] - prices[first]))
-            start += step
-            seen += 1
-            waited += step * rate
-            if grid[first + 1] == start:
-                first += 1
-            if last < cells and grid[last + 1] == start + length:
-                last += 1
-            if cost < best:
-                best, at = cost, start
-        costs[job], starts[job] = best, at
-    return seen
-
-
-def usage(starts: Ticks64, ticks: Ticks, grid: Ticks64) -> Floats:
-    """Return the server-time used in each cell of the grid, and after it."""
-    ends, need, size = starts + ticks.run, ticks.need, len(grid)
-    first, last = (np.searchsorted(grid, times, "right") - 1 for times in (starts, ends))
-    busier = np.bincount(first, need, size) - np.bincount(last, need, size)
-    # Full cells from the first to the last; the parts of the two outer cells are corrected.
-    used = np.zeros(size)
-    used += np.bincount(last, need * (ends - grid[last]), size)
-    used -= np.bincount(first, need * (starts - grid[first]), size)
-    used[:-1] += np.cumsum(busier)[:-1] * np.diff(grid)
-    return used

@@ -10,8 +10,12 @@ from math import inf, nextafter
 
 from schedopt.formulations.msfq.log_bound import Ticks
 
+SERVERS = "servers"
 
-def relaxation_bounds(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
+
+def relaxation_bounds(
+    ticks: Ticks, *, weighted: bool = False, of: str = SERVERS
+) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
     Parameters
@@ -20,6 +24,9 @@ def relaxation_bounds(ticks: Ticks, *, weighted: bool = False) -> dict[str, floa
         The jobs of a machine without partitions.
     weighted : bool
         Whether a job weighs servers times run time.
+    of : str
+        The resource to which ``need`` and ``servers`` refer. With weights, resources other than
+        servers have the bound ``run`` only.
 
     Returns
     -------
@@ -45,7 +52,7 @@ def relaxation_bounds(ticks: Ticks, *, weighted: bool = False) -> dict[str, floa
         sums["squashed-area"] = sum(squashed) - came
         both = sum(max(a, b) for a, b in zip(sorted(alone), squashed, strict=True))
         sums["combined"] = both - came
-    else:
+    elif of == SERVERS:
         halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
         sums["busy-dates"] = _work_done(submit, work) - came + halves
     return {
