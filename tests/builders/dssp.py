@@ -1,8 +1,7 @@
-"""Small instances and random side constraints that several tests build, some delicate."""
+"""Small instances and random side constraints that several tests build."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import msgspec
@@ -10,9 +9,7 @@ import numpy as np
 from judge.brute import Night, subsets
 from msgspec.structs import replace
 
-from builders import agree
 from schedopt.formulations.dssp import Selection
-from schedopt.instances import constraints as kinds
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
@@ -150,25 +147,6 @@ class Scenarios:
             }
             for alone, longer in zip(self.alone, self.longer, strict=True)
         ]
-
-
-def delicate(seed: int, most: int = 12) -> Instance:
-    """Draw a night: near-ties from 1e-12 to 1e-6, spreads to 1e15, rules of all kinds."""
-    draw = Random(seed)  # noqa: S311
-    night = agree.selection(draw.choice(["none", *agree.RULES]), seed, most)
-    jobs = night.jobs
-    if draw.random() < 0.1:  # paths next to the deadline
-        paths = [night.deadline * (1 + draw.choice((-1, 0, 1)) * 1e-13) for _ in jobs]
-        replaced = zip(jobs, paths, strict=True)
-        jobs = tuple(msgspec.structs.replace(job, critical_path=path) for job, path in replaced)
-    rules = [
-        rule
-        for rule in night.constraints
-        if not isinstance(rule, kinds.Seats)
-        and not getattr(rule, "each", None)
-        and not getattr(rule, "past", None)
-    ]
-    return msgspec.structs.replace(night, jobs=jobs, constraints=tuple(rules))
 
 
 def written(number: float) -> Fraction:

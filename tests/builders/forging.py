@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
 from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
 
-from builders import agree
+from builders.delicate import selection
 from schedopt import check, evaluate, generate, load, solve
 from schedopt.instances import constraints as kinds
 from schedopt.instances.errors import InputError
@@ -29,6 +30,12 @@ from schedopt.solvers.result import Document
 Tree = dict[str, Any]
 ROWS = ("dssp", "epoch", "hesrpt", "msfq")
 SEEDS = 5  # of each formulation that is drawn
+
+
+def draw_formulation(name: str, seed: int) -> Any:
+    """Draw a formulation as the contract suite does."""
+    draws = import_module(f"contract.{name.partition('/')[0]}").FORMULATIONS
+    return draws[name](Random(seed))  # noqa: S311
 
 
 def tree_of(result: Any) -> Tree:
@@ -95,11 +102,11 @@ RULES = ("fair-share cap", "fair-share floor of selected", "together", "resource
 def _certified(row: str) -> Iterator[Any]:
     """Yield instances, or formulations, whose bounds are certified."""
     for kind, seeds in DRAWN.items():
-        yield from (agree.draw_formulation(kind, seed) for seed in seeds if kind.startswith(row))
+        yield from (draw_formulation(kind, seed) for seed in seeds if kind.startswith(row))
     if row == "dssp":
         for family, jobs in (("weakly-correlated", 200), ("strongly-correlated", 100)):
             yield generate("dssp", family, seed=1, options={"jobs": jobs})
-        yield from (agree.selection(kind, seed, 10) for kind in RULES for seed in range(3))
+        yield from (selection(kind, seed, 10) for kind in RULES for seed in range(3))
         yield problem("dssp").formulation("schedule")(load("example:predictions"))
         for seed, window in enumerate((1, 2, 3)):
             rule = kinds.FairShare(by="team", each=Each(at_most=0.3), window=window)
@@ -239,7 +246,7 @@ def questions(row: str) -> tuple[Question, ...]:
     """Return drawn questions of a row."""
     asked = []
     for name, seed in product(problem(row).formulation_names, range(SEEDS)):
-        model = agree.draw_formulation(f"{row}/{name}", seed)
+        model = draw_formulation(f"{row}/{name}", seed)
         options = {key: model.options[key] for key in model.known_options & model.options.keys()}
         asked.append(Question(model.instance, name, options, tuple(model.added)))
     return tuple(asked)

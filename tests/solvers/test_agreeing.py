@@ -1,4 +1,4 @@
-"""Two methods agree, smallest conflicts are those of all subsets, and the loop of every search."""
+"""Smallest conflicts are those of all subsets, and the loop of every search."""
 
 from collections.abc import Iterable
 from itertools import combinations, product
@@ -7,7 +7,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from builders import agree
 from builders.effort import tried
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,28 +58,6 @@ def test_drive_ends_with_the_right_termination(
     assert stopped == ends
     assert message == ("full" if ends == "error" else "")
     assert run.trace[-1][1:] == (search.value, search.bound)
-
-
-@pytest.mark.parametrize("kind", agree.KINDS)
-def test_two_methods_agree_on_random_instances(kind: str) -> None:
-    told = agree.run_part(kind, 10**7, 1 if kind in agree.RARE else 8)
-    assert told["quarrels"] == []
-    assert told.get("withheld", 0) == 0
-
-
-@pytest.mark.parametrize(
-    ("kind", "seed"),
-    [
-        ("at-most", 907),
-        ("at-least", 2751),
-        ("imply", 1973),
-        ("imply", 3883),
-        ("fair-share cap of selected", 1445),
-        ("at-most", 4899),
-    ],
-)
-def test_two_methods_agree_where_highs_was_wrong(kind: str, seed: int) -> None:
-    assert agree.verdict(kind, seed) == "agreed"
 
 
 NAMES = [f"c{i}" for i in range(7)]

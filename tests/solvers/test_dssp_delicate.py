@@ -4,7 +4,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from builders.dssp import best_exactly, delicate, written
+from builders.delicate import delicate
+from builders.dssp import best_exactly, written
 from builders.effort import tried
 from hypothesis import strategies as st
 

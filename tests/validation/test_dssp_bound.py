@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp import best_exactly, delicate
+from builders.delicate import delicate
+from builders.dssp import best_exactly
 from builders.effort import tried
 from hypothesis import strategies as st
 
