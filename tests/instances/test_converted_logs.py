@@ -62,7 +62,6 @@ def test_convert_swf_takes_jobs_that_ran_and_counts_the_others(tmp_path: Path, n
         (LINES[1] + " -1 -1 4", "21: ", "the 18 fields"),
         (line(1, 0, 1).replace("1", "x", 1), "'x'", "a number (field 1)"),
         (line(1, 0, 1).replace(" -1", " nan", 1), "'nan'", "a number (field 3)"),
-        (line(1, 0, 1).replace(" -1", " 1_0", 1), "'1_0'", "a number (field 3)"),
     ],
 )
 def test_convert_swf_names_a_broken_line(
@@ -88,7 +87,6 @@ FRONTIER = """; Version: 2.2
     ("options", "needs"),
     [
         ({}, [2500, 4]),  # the nodes of the descriptors
-        ({"need": "used", "processors": 10**6}, [2500, 589824]),
         ({"need": "asked", "processors": 10**6}, [2500, 4]),
     ],
 )
@@ -108,8 +106,6 @@ RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] =
     ({}, [5, 8], [2, 1], [9, 4], "1 submitted before a job above, sorted"),
     ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 without a run time, set to 1"),
     ({"overrun": "keep"}, [5, 8], [2, 1], [9, 4], "1 that ran longer than their estimate"),
-    ({"jobs": 1}, [5], [2], [9], "1 left out, of a run time below 0"),
-    ({"start": 6, "end": 9}, [8], [1], [4], "1 left out, of a run time below 0"),
     ({"processors": 9}, [4, 5, 8], [9, 2, 1], [3, 9, 4], "1 left out, of a run time below 0"),
 ]
 
@@ -288,18 +284,6 @@ def test_convert_sacct_takes_time_limits_of_unfinished_jobs(tmp_path: Path) -> N
     assert "1 that wait and are not eligible yet" in said(queue)
 
 
-def test_convert_sacct_takes_the_last_state_of_a_repeated_job(tmp_path: Path) -> None:
-    later = NOW.replace("|3600|8|8|04:00:00|RUNNING", "|5400|8|8|04:00:00|COMPLETED")
-    later = later.replace(
-        "Unknown|0|0|8|02:00:00|PENDING", "2026-11-28T09:30:00|600|8|8|02:00:00|RUNNING"
-    )
-    for text in (NOW + later, later + NOW):
-        queue = converted(tmp_path, text)
-        assert queue.jobs.name.tolist() == ["1", "2", "3"]
-        assert queue.jobs.run.tolist() == [5400, 7200, 3600]
-        assert "2 left out, an earlier state of a job that another row has" in said(queue)
-
-
 def test_convert_sacct_releases_jobs_when_eligible(tmp_path: Path) -> None:
     date = "2026-01-01T00:00:"
     rows = [
@@ -342,10 +326,8 @@ def test_convert_sacct_reads_resources_and_memory(tmp_path: Path) -> None:
     [
         (NOW.splitlines()[0], "line 2: found nothing: the table has no rows"),
         (NOW.replace("|8|8|", "|8|"), "line 2: found 10; expected 11 cells"),
-        (NOW[:-20], "line 4: found 8; expected 11 cells"),
         (NOW.replace("RUNNING", "WALKING"), "line 2, column 'State': found 'WALKING'"),
         (NOW.replace("Submit", "Submitted"), "a column 'submit', or option submit=TITLE"),
-        (NOW.replace("User", "ReqTRES"), "line 2, column 'ReqTRES': found 'ada'"),
     ],
 )
 def test_convert_sacct_refuses_damaged_exports(tmp_path: Path, text: str, words: str) -> None:

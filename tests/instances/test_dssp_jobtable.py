@@ -1,7 +1,6 @@
 """Tables of jobs, as CSV, frames and Parquet files: what is read, told and refused."""
 
 import gzip
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-import schedopt
 from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
@@ -22,7 +20,6 @@ from schedopt.instances.dssp.columns import FIELDS, PREFIXED, frame_count
 from schedopt.instances.dssp.jobtable import convert, with_points
 from schedopt.instances.errors import InputError
 
-EXPORTS = Path(files.__file__).parent / "dssp"
 PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
 TASKS = "name,reward,tasks\na,5,1h\n"
 
@@ -90,8 +87,6 @@ def test_job_table_reads_tasks_times_and_seats(tmp_path: Path) -> None:
         ("Frames,frame time\na,4,4,1.5h", {}, "stages", ((5400.0,) * 4,)),
         ("tasks,task_time\na,1,1x5m;2x1m,", {}, "stages", ((300.0,), (60.0, 60.0))),
         ("tasks,demand,critical_path\na,1,2x1m,3m,1m", {}, "demand", 180.0),
-        ("Pend,AvgFrameSec\na,4,1,90", {"unit": "m"}, "stages", ((1.5,),)),
-        ("frames,frame_time\na,1,1,45:30", {}, "stages", ((2730.0,),)),
         ("frames,frame_time\na,1,1,1:30:00", {}, "stages", ((5400.0,),)),
     ],
 )
@@ -118,13 +113,11 @@ def test_job_table_leaves_out_jobs_whose_deadline_is_over(tmp_path: Path) -> Non
     ("text", "start", "after"),
     [
         ("20:00", "20:00", 0.0),
-        ("19:59:59", "20:00", 86399.0),
         ("2026-03-29T03:00+02:00", "2026-03-29T01:30:00+01:00", 1800.0),
         ("2026-11-23T06:00:00.5Z", "2026-11-22T20:00Z", 36000.5),
         ("23.11.2026 06:00", "2026-11-22T20:00", 36000.0),
         ("2026-11-22T19:00", "2026-11-22T20:00", -3600.0),
         ("1:30:00", "20:00", 19800.0),
-        ("2 Days 1 hr", None, 176400.0),
         ("1e2", None, 100.0),
     ],
 )
@@ -201,16 +194,6 @@ def test_job_table_deadline_follows_clock_changes(
     assert table(tmp_path, TASKS, start=start, deadline=until, unit="h") == zoned
 
 
-def test_job_table_refuses_a_time_that_clocks_skip(tmp_path: Path) -> None:
-    skipped = "found '02:30'; expected a time that exists: clocks in Europe/Berlin are put forward"
-    start = "2027-03-28T02:30[Europe/Berlin]"
-    said = str(refusal(table, tmp_path, TASKS, start=start, deadline="9h"))
-    assert said.startswith(f"option start: {skipped}")
-    start, text = "2027-03-27T20:00[Europe/Berlin]", "name,reward,tasks,deadline\na,1,1h,02:30\n"
-    said = str(refusal(table, tmp_path, text, start=start, deadline="9h"))
-    assert f"line 2, column 'deadline': {skipped}" in said
-
-
 # --- exports of farm managers -----------------------------------------------------------------
 
 
@@ -220,21 +203,13 @@ def test_job_table_refuses_a_time_that_clocks_skip(tmp_path: Path) -> None:
         ("120", 120),
         ("1001-1144", 144),
         ("1-100x2", 50),
-        ("1-100:3", 34),
         ("1001-1100,1150,1160-1180", 122),
         ("1-10,5-15", 15),
-        ("10-1", 10),
-        ("-5-5", 11),
         ("1, 2;3", 3),
     ],
 )
 def test_frame_count_counts_each_frame_once(text: str, count: int) -> None:
     assert frame_count(text) == count
-
-
-@pytest.mark.parametrize("text", ["1-", "a-b", "1,200", "0", "1-9999999", "1-10x0"])
-def test_frame_count_refuses_what_is_no_range(text: str) -> None:
-    assert repr(text)[:3] in str(refusal(frame_count, text))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +218,6 @@ def test_frame_count_refuses_what_is_no_range(text: str) -> None:
         ("1-10,2m,4,", (480.0, 480.0, 240.0)),
         ("1-10,2m,4,50 %", (480.0, 120.0)),
         ("1-10,2m,,9", (120.0,)),
-        ("3,2m,,", (120.0,) * 3),
         ("3,2m,,\nb,1,1-2,1m,,", (120.0,)),  # among ranges, a number is one frame
     ],
 )
@@ -266,18 +240,6 @@ def test_export_titles_are_recognized(tmp_path: Path) -> None:
     unlimited = "licences without a limit: 'nuke'; to limit them: --option seats:nuke=N"
     assert unlimited in lines
     assert lines[-1] == "1 job left out: done: 'c' (line 4)"
-
-
-def test_export_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    assert len(table(tmp_path, DEADLINE, **{"seats:houdini": 3}).jobs) == 2
-
-
-@pytest.mark.parametrize("name", ["export-deadline", "export-opencue"])
-def test_export_examples_are_read(name: str) -> None:
-    asked: dict[str, Any] = {"missing:frame_time": "15m", "duplicates": "number"}
-    night = convert(EXPORTS / f"{name}.csv", processors=60, deadline="10h", **asked)
-    assert len(night.jobs) == 60
 
 
 def test_export_where_drops_dependent_jobs(tmp_path: Path) -> None:
@@ -320,11 +282,8 @@ def test_export_missing_cells_have_a_value_or_drop_the_job(tmp_path: Path) -> No
     ("text", "delimiter", "read"),
     [
         ("1.234,5", ";", "1234.5"),
-        ("12,5 %", ";", "12.5 %"),
         ("1,5h", ";", "1.5h"),
-        ("1 234", ";", "1234"),
         ("1'234.5", ",", "1234.5"),
-        ("1,234,567.25", ",", "1234567.25"),
         ("1,5", ",", "1,5"),
     ],
 )
@@ -338,14 +297,6 @@ def test_export_of_excel_is_read_with_a_note(encoding: str, name: str, tmp_path:
     night, lines = told(tmp_path, text.encode(encoding), deadline="9h")
     assert (night.jobs[0].name, night.jobs[0].reward) == ("Stür,misch", 1.5)
     assert f"the file is not in UTF-8: it is read as {name}" in lines
-
-
-def test_plan_never_runs_a_job_that_is_too_wide(tmp_path: Path) -> None:
-    file = tmp_path / "jobs.csv"
-    file.write_text("name,reward,tasks,processors\na,2,1h,2\nwide,9,1h,3\n")
-    plan = schedopt.plan(file, processors=2, until="2h")
-    rows = {row["job"]: (row["run"], row["reason"]) for row in plan.rows}
-    assert rows == {"a": (True, ""), "wide": (False, "never")}
 
 
 @pytest.mark.parametrize("field", [*FIELDS.values(), *PREFIXED.values()], ids=lambda f: f.name)
@@ -368,25 +319,16 @@ def test_export_reads_the_documented_example_of_each_field(field: Any, tmp_path:
 
 WRONG: list[tuple[str | bytes, str]] = [
     ("", "expected a header"),
-    (HEADER, "found none; expected a row for each job, below the titles"),
     (b"name\n\x81", "found bytes that are not; expected a table of text in UTF-8"),
     ("name,demand,critical_path\n", "line 1: found 'name', 'demand', 'critical_path'; expected a"),
     (HEADER.replace("demand", "demnd"), "line 1: found 'demnd'; expected a column 'demand'"),
-    (HEADER.replace("team", "Name"), "line 1: found 'name' twice; expected each column once"),
-    (HEADER.replace("team", "") + LINE, "line 1, cell 6: found none; expected a title"),
     (HEADER + LINE + "b,5\n", "line 3: found 2; expected 6 cells"),
     (HEADER + LINE + "\n" + LINE, "line 4, column 'name': found 'a'; expected a name of its own:"),
-    (HEADER + '"a,5,1,1,1,fx\n', "line 2: found unexpected end of data; expected CSV"),
     ('name,demand,critical_path,reward\na,"1,5",1,1\n', "1.5h or 1:30:00, with a decimal point"),
     (HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n', "line 4, column 'reward': found 'x'; expected"),
     (HEADER + "a,-1,1,1,1,fx\n", "column 'reward': found '-1'; expected a finite number >= 0"),
-    (HEADER + "a,1,1,1e999,1,fx\n", "column 'demand': found '1e999'; expected a finite number >="),
-    ("name,reward,tasks,must\na,1,1h,maybe\n", "column 'must': found 'maybe'; expected yes or no"),
     ("name,reward,tasks,release\na,1,1h,25:00\n", "column 'release': found '25:00'; expected"),
     ("name,reward,tasks\na,1,12\n", "expected stages such as 12x0.5h; 1x2h"),
-    ("name,reward,tasks\na,1,0x1h\n", "expected from 1 to 1000000 tasks"),
-    ("name,reward,tasks,spread\na,1,1h,1.1\n", "lognormal 0.5"),
-    ("name,reward,frames,frame_time,done\na,1,9,1m,half\n", "how many frames are done"),
 ]
 
 
@@ -410,21 +352,13 @@ def test_job_table_reports_the_first_ten_wrong_cells(tmp_path: Path) -> None:
 
 OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (PLAIN, {}, {"processors": None}, "expected --option processors=16, which"),
-    (PLAIN, {}, {"reward": "cubic"}, "option reward: found 'cubic'; expected priority, strict"),
     (HEADER + "a,1,-2,1,1,fx\n", {}, {"reward": "priority"}, "found '-2'; expected a number >= 0"),
     (HEADER + LINE, {}, {"groups": "taem"}, "option groups: found 'taem'; expected a title of the"),
-    (FARM, EVENING, {"start": "8pm"}, "option start: found '8pm'; expected a time of day such as"),
     (FARM, EVENING, {"deadline": "06:00", "start": None}, "deadline: found the time of day"),
     (FARM, EVENING, {"seats:houdini": None}, "expected --option seats:houdini=N, since a table"),
-    (FARM, EVENING, {"seats:nuke": 2}, "option seats:nuke: found none; expected a column"),
-    (MACHINE, CHANGES, {"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`"),
-    (MACHINE, CHANGES, {"holds:gpu": "noon"}, "found 'noon'; expected a time = a number"),
-    (MACHINE, CHANGES, {"capacity": "20:00=4,19:00=2"}, "capacity[1][0]: found 1.0; expected a"),
     (MACHINE.replace("a;b", "a;x"), CHANGES, {}, "line 4, column 'after': found 'x'"),
     (PLAIN, {}, {"column:fraems": "N"}, "option column:fraems: found 'fraems'; expected a field"),
-    (PLAIN, {}, {"where:Nam": "x"}, "option where:Nam: found 'Nam'; expected a title of the table"),
     (PLAIN, {}, {"where:name": "x"}, "found 'x'; expected a value of the column (one of 'a')"),
-    (PLAIN, {}, {"missing:time": "1"}, "option missing:time: found 'time'; expected a field"),
 ]
 
 

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 from builders.refusals import refusal
 
-from schedopt.instances import files
 from schedopt.instances.dssp import wfformat
-
-REPOSITORY = Path(files.__file__).resolve().parents[1]
-REAL = sorted((REPOSITORY.parent / "shared" / "data" / "wfcommons").glob("*.json.gz"))
 
 DIAMOND = {"a": (2.0, ["b", "c"]), "b": (3.0, ["d"]), "c": (5.0, ["d"]), "d": (1.0, [])}
 
@@ -74,14 +70,3 @@ def test_wfformat_refuses_a_task_without_a_run_time(tmp_path: Path) -> None:
     path = saved(tmp_path, content)
     assert "found none for 'd'" in str(refusal(wfformat.convert, path, processors=1, deadline=1))
     assert "option 'deadline'" in str(refusal(wfformat.convert, path, processors=1))
-
-
-@pytest.mark.skipif(not REAL, reason="the real traces are not here")
-def test_wfformat_keeps_tasks_and_demand_of_real_workflows() -> None:
-    instance = wfformat.convert(REAL, name="real", processors=100, deadline=3600)
-    assert instance.groups["system"].keys() == {"Pegasus", "Makeflow", "Nextflow"}
-    for job, path in zip(instance.jobs, REAL, strict=True):
-        workflow = json.loads(gzip.decompress(path.read_bytes()))["workflow"]
-        ran = {task["id"]: task["runtimeInSeconds"] for task in workflow["execution"]["tasks"]}
-        assert sum(map(len, job.stages or ())) == len(ran)
-        assert job.planned_demand == pytest.approx(sum(ran.values()))

@@ -1,8 +1,6 @@
 """Files: round trips byte for byte, cells that run nothing, and what is no file or too large."""
 
 import gzip
-import os
-import stat
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -78,17 +76,6 @@ def test_files_round_trip_byte_for_byte(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_files_write_equal_tasks_as_a_count() -> None:
-    job = Job(name="a", reward=1.0, stages=({"tasks": 120, "time": 120}, (1, 2)))
-    assert job.stages == ((120.0,) * 120, (1.0, 2.0))
-    night = msgspec.structs.replace(small(), jobs=(job,), deadline=999.0)
-    text = files.encode(night)
-    assert b'"stages":[{"tasks":120,"time":120.0},[1.0,2.0]]' in text
-    long = text.replace(b'{"tasks":120,"time":120.0}', b"[" + b"120," * 119 + b"120.0]")
-    assert files.parse(long) == files.parse(text) == night
-    assert identity(files.parse(long)) == identity(night)
-
-
 def small() -> Instance:
     job = Job(name="a", reward=1.0, stages=((1.0,),))
     return Instance(name="n", processors=1, deadline=1.0, jobs=(job,))
@@ -102,18 +89,6 @@ def test_failed_write_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "No space left on device" in str(refusal(files.write_bytes, path, b"half"))
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_dump_keeps_permissions_and_follows_the_umask(tmp_path: Path) -> None:
-    (tmp_path / "b.json").touch(0o600)
-    before = os.umask(0o027)
-    try:
-        files.dump(small(), tmp_path / "a.json")
-        files.dump(small(), tmp_path / "b.json")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o640
-    assert stat.S_IMODE((tmp_path / "b.json").stat().st_mode) == 0o600
 
 
 ODD = "=+-@\t\r'a1 \\\x1b\x07\u202e\u2028\uff1d"
@@ -162,3 +137,27 @@ def test_load_limit_is_an_environment_variable(
     assert isinstance(load(path), Instance)
     monkeypatch.setenv(MOST_READ, "much")
     assert "MiB" in str(refusal(load, path))
+
+
+PLAIN = b"name,priority,note\nalign,5,a;b\nsort,0,\n"
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        b'\xef\xbb\xbfname;priority;note\r\nalign;5;"a;b"\r\nsort;0;\r\n',
+        b"sep=;\nname;priority;note\nalign;5;'a;b'\nsort;0;\n".replace(b"'", b'"'),
+        b"name\tpriority\tnote\nalign\t5\ta;b\nsort\t0\t",
+        b'"name","priority","note"\n"align","5","a;b"\n"sort","0",""\n\n',
+        PLAIN.decode().encode("utf-16"),
+    ],
+    ids=["Windows", "Excel", "tabs", "quotes", "UTF-16"],
+)
+def test_tables_are_read_the_same_in_every_dialect(saved: bytes, tmp_path: Path) -> None:
+    tables = []
+    for text in (PLAIN, saved):
+        (tmp_path / "table.csv").write_bytes(text)
+        tables.append(TextTable.read(tmp_path / "table.csv"))
+    plain, other = tables
+    assert [cells for _, cells in other.rows] == [cells for _, cells in plain.rows]
+    assert other.positions() == plain.positions()

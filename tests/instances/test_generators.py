@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.cli import invoked, refused
 from builders.dssp import best_exactly
 from builders.effort import ALL
 from builders.refusals import refusal
@@ -54,12 +53,6 @@ def test_generators_refuse_wrong_options(
     error = refusal(RECIPES[problem][name], 1, **options)
     assert error.place == place
     assert words in error.expected
-
-
-def test_render_season_is_render_night_of_56_nights() -> None:
-    whole = GENERATORS["render-night"](11, nights=56)
-    assert whole.processors == 56_000
-    assert [job for night in render_season(11) for job in night.jobs] == list(whole.jobs)
 
 
 @pytest.fixture(scope="module")
@@ -113,18 +106,6 @@ def test_example_suggests_names_for_a_misspelt_one() -> None:
     assert "did you mean 'night'" in str(refusal(schedopt.example, "nihgt"))
     assert "an example" in str(refusal(schedopt.load, "example:../../etc/passwd"))
     assert locate("examples/night.json") == Path("examples/night.json")
-
-
-def test_examples_are_found_from_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    invoked("solve", "example:two-shots", "-o", "r.json")
-    assert "holds" in invoked("check", "example:two-shots", "r.json")
-    (row,) = schedopt.bench("example:two-shots", policies=["greedy"])
-    assert (row.file, row.gap) == ("example:two-shots", 0)
-    (tmp_path / "link.json").symlink_to(locate("example:two-shots"))
-    assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
 
 
 def test_example_of_constraints_has_every_kind() -> None:

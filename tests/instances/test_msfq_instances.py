@@ -10,7 +10,7 @@ import pytest
 from builders.effort import examples
 from builders.msfq import of_classes
 from builders.refusals import refusal
-from builders.swf import HEADER, LINES, line, saved
+from builders.swf import HEADER, LINES, saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gamma
@@ -20,7 +20,6 @@ from schedopt.instances import files, msfq
 from schedopt.instances.dssp import swf as nights
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import swf as queues
-from schedopt.instances.msfq.generators import GENERATORS
 
 FOLDER = Path(files.__file__).parent / "msfq"
 
@@ -40,13 +39,6 @@ def test_msfq_sizes_have_the_stated_moments(shape: Any) -> None:
     assert sizes.mean() == pytest.approx(1, rel=0.01)
     assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.02)
     assert sizes.min() > 0
-
-
-def test_msfq_generators_keep_load_and_seed() -> None:
-    make = GENERATORS["one-or-all"]
-    queue = make(0, k=8, load=0.7, p1=0.5)
-    assert queue.load == pytest.approx(0.7)
-    assert queue.weights("mean")[0] == pytest.approx(0.5)
 
 
 def test_msfq_borg_example_is_stable_below_4_96() -> None:
@@ -116,12 +108,6 @@ def test_convert_swf_to_classes_or_jobs(tmp_path: Path) -> None:
     assert files.parse(files.encode(queue)) == queue
     assert len(queues.convert(path, **{"as": "jobs"}).jobs) == 4
     assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, zero="one"))
-    queue = queues.convert(saved(tmp_path, *LINES), needs="powers", sizes="empirical", processors=6)
-    assert [job.need for job in queue.classes] == [2, 4]
-    assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
-    assert "rounded up" in (queue.description or "")
-    wide = saved(tmp_path, line(1, 0, 1, 5), line(2, 1, 1, 1))
-    assert [j.need for j in queues.convert(wide, needs="powers", processors=6).classes] == [1, 6]
 
 
 def test_convert_swf_to_a_night(tmp_path: Path) -> None:
@@ -146,7 +132,6 @@ def test_convert_swf_to_a_night(tmp_path: Path) -> None:
     [
         ({}, "one of dssp, msfq"),
         ({"problem": "dssp"}, "option 'deadline'"),
-        ({"problem": "msfq", "needs": "some"}, "one of exact, powers"),
         ({"problem": "msfq", "start": 20, "end": 30}, "a window with jobs in it"),
     ],
 )

@@ -1,6 +1,5 @@
 """Logs as instances: the table beside the file, what is refused in it, and that nothing is lost."""
 
-import pickle
 from pathlib import Path
 
 import msgspec
@@ -15,7 +14,6 @@ from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.protocol import identity
-from schedopt.verbs.starts import log_of
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 
@@ -48,7 +46,7 @@ def test_load_finds_the_log_beside_its_instance(tmp_path: Path) -> None:
     assert companion_files((tmp_path / "toy.json").read_bytes()) == ("toy.csv",)
 
 
-@pytest.mark.parametrize("log", ["a.parquet", "a.csv", "a.csv.gz", "a.parquet.gz"])
+@pytest.mark.parametrize("log", ["a.parquet", "a.csv.gz"])
 def test_dump_and_load_of_a_log_round_trip(tmp_path: Path, log: str) -> None:
     jobs = Jobs.of(
         [0, 0.5, 0.5],
@@ -80,11 +78,8 @@ def test_dump_and_load_of_a_log_round_trip(tmp_path: Path, log: str) -> None:
         ("submit,need,run,estimte\n0,1,1,1\n", "did you mean 'estimate'?"),
         ("submit,need,run\n0,1,abc\n1,1,x\n", "row 0, column 'run': found 'abc', and 1 more"),
         ("submit,need,run\n0,1,1\n0,,1\n", "row 1, column 'need': found an empty cell"),
-        ("submit,need,run\n0,1.5,1\n", "column 'need': found '1.5'; expected a whole number"),
-        ("submit,need,run\n0,5,1\n1,9,1\n", "found '5', and 1 more like it; expected a need of"),
         ("submit,need,run\n0,1,0\n", "row 0, column 'run': found 0; expected a number > 0"),
         ("submit,need,run\n5,1,1\n4,1,1\n", "row 1, column 'submit': found 4; expected no less"),
-        ("submit,need,run\n0,1,inf\n", "row 0, column 'run': found inf"),
     ],
 )
 def test_load_names_wrong_cells_of_a_log(tmp_path: Path, text: str, words: str) -> None:
@@ -95,7 +90,6 @@ def test_load_names_wrong_cells_of_a_log(tmp_path: Path, text: str, words: str) 
 
 PARTS = {"partitions": {"a": {"servers": 3, "resources": {"gpu": 2}}, "b": {"servers": 1}}}
 VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
-RULE = {"kind": "response-time", "need": 3, "at_most": 9}
 
 
 @pytest.mark.parametrize(
@@ -103,24 +97,18 @@ RULE = {"kind": "response-time", "need": 3, "at_most": 9}
     [
         (TABLE, {"log": "../toy.csv"}, "without a folder"),
         (TABLE, {"log": "none.csv"}, "expected a file that exists"),
-        (TABLE, {"log": "bad.parquet"}, "expected a table in Parquet"),
         (TABLE, {"classes": [{"need": 1, "arrival_rate": 1, "service_rate": 1}]}, "classes or a"),
-        (TABLE, {"constraints": [RULE]}, "need"),
-        (TABLE, {"partitions": {"b": {"servers": 4}}}, "a column 'partition'"),
         (VECTORS, {}, "expected 'gpu' in resources"),
         (VECTORS, {"resources": {"gpu": 1}}, "need:gpu of at most 1, all that there is"),
         (VECTORS, PARTS | {"servers": 5}, "4, the total of all partitions"),
         (VECTORS.replace("b,0", "b,1"), PARTS, "at most 0, all .* partition b"),
-        (VECTORS.replace("1,1,5,b", "1,2,5,b"), PARTS, "at most 1, all servers of"),
         (VECTORS.replace("b,0", "c,0"), PARTS, "1 jobs of none, the first in row"),
-        (VECTORS.replace("a,2", "a,1.5"), PARTS, "a whole number of gpu"),
     ],
 )
 def test_load_refuses_invalid_instances_of_a_log(
     tmp_path: Path, text: str, keys: dict[str, object], words: str
 ) -> None:
     path = logged(tmp_path, text)
-    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | keys))
     with pytest.raises(InputError, match=words):
         load(path)
@@ -136,18 +124,6 @@ def test_load_reads_resources_and_partitions(tmp_path: Path) -> None:
         assert again.needs.names == ("gpu",)
         assert again.needs.amounts.tolist() == [[2], [0]]
         assert again.partition.names == ("a", "b")
-    there = pickle.loads(pickle.dumps(queue))  # noqa: S301
-    assert there.jobs.needs.amounts.tolist() == [[2], [0]]
-
-
-def test_dump_names_the_table_of_a_log_after_the_file(tmp_path: Path) -> None:
-    log = tmp_path / "log.csv"
-    log.write_text("submit,need,run\n0,1,5\n1,2,9\n3,1,4\n")
-    for name, jobs in (("all", 3), ("two", 2)):
-        queue = convert(log, processors=2, jobs=jobs)
-        dump(queue, tmp_path / f"{name}.json")
-        assert identity(load(tmp_path / f"{name}.json")) == identity(queue)
-    assert [len(load(tmp_path / f"{name}.json").jobs) for name in ("all", "two")] == [3, 2]  # type: ignore[attr-defined]
 
 
 def test_load_refuses_another_table_than_the_instance_was_written_with(tmp_path: Path) -> None:
@@ -159,10 +135,3 @@ def test_load_refuses_another_table_than_the_instance_was_written_with(tmp_path:
     error = refusal(load, tmp_path / "a.json")
     assert error.file == str(tmp_path / "a.parquet")
     assert "convert the log again" in error.expected
-
-
-@pytest.mark.parametrize("rows", ["0,1,5\n1,3,9\n", "1,1,5\n0,2,9\n", "0,1,5\n1,2,\n"])
-def test_log_of_refuses_a_log_of_which_rows_change_their_numbers(tmp_path: Path, rows: str) -> None:
-    log = tmp_path / "log.csv"
-    log.write_text(f"submit,need,run\n{rows}")
-    assert "in order of submit" in refusal(log_of, log, 2).expected

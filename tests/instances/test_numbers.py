@@ -1,7 +1,6 @@
 """Numbers: the decimals that they stand for, and whole numbers of a common unit."""
 
 from fractions import Fraction
-from math import gcd
 from random import Random
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from judge.nights import drawn as drawn_night
 
 from schedopt.instances import files
-from schedopt.instances.decimals import Whole, as_written, lowest
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.scenarios import MILLION, on_time_alone
@@ -37,19 +36,6 @@ def test_as_written_returns_the_fraction_whose_double_is_given(
     assert as_written(parts / denominator) == Fraction(parts, denominator)
     thousandths = Fraction(parts, 1000 * min(denominator, 3600))
     assert as_written(float(thousandths)) == thousandths
-
-
-@given(st.lists(st.fractions(0, 100, max_denominator=10), min_size=1), st.floats(0, 10))
-def test_whole_equals_numbers_as_written(numbers: list[Fraction], other: float) -> None:
-    given_numbers = np.array([*map(float, numbers), other])
-    assert [*Whole.of(given_numbers)] == [*map(as_written, given_numbers.tolist())]
-
-
-@given(st.lists(st.fractions(max_denominator=1000), max_size=8))
-def test_lowest_gives_fractions_in_lowest_terms(fractions: list[Fraction]) -> None:
-    whole, scale = lowest(fractions)
-    assert [Fraction(number) / scale for number in whole] == fractions
-    assert gcd(*whole) in (0, 1)
 
 
 # --- completion times ---------------------------------------------------------------------------
