@@ -47,14 +47,6 @@ print(len(rows), len(result.solution.selected))
     assert int(selected) > 30
 
 
-def test_the_constraint_recipe() -> None:
-    code = "\n".join(blocks(section("Add a constraint kind")))
-    check = "\nassert result.solution.demand <= 20_000_000 and result.checked"
-    objective, violations = python(code + check).split()
-    assert float(objective) > 0
-    assert violations == "()"
-
-
 def copy_packages(folder: Path, *more: str) -> None:
     """Copy the layers, and further folders, without compiled files."""
     for layer in (*LAYERS, *more):

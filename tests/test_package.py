@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 import warnings
 from importlib import import_module
 from itertools import permutations, product
@@ -29,6 +28,8 @@ def test_wheel_installs_one_package(installed: Path) -> None:
     }
     for layer in LAYERS:
         assert (installed / "schedopt" / layer / "__init__.py").is_file()
+    for name in ("page.html", "page.css", "page.js"):
+        assert (installed / "schedopt" / "report" / name).is_file()
 
 
 WITHOUT = """
@@ -107,17 +108,6 @@ def test_base_install_writes_a_plan_as_script_and_csv(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for name in ("plan.sh", "plan.csv"):
         assert "opening titles" in (tmp_path / name).read_text()
-
-
-def test_extras_bring_their_packages() -> None:
-    project = Path(__file__).parents[1] / "pyproject.toml"
-    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
-    for package, extra in EXTRAS.items():
-        assert any(brought.startswith(package) for brought in extras[extra])
-    assert set(OPENS) == set(EXTRAS.values())
-    (whole,) = extras["all"]
-    several = set(whole.removeprefix("schedopt[").removesuffix("]").split(","))
-    assert several == set(OPENS) - {"cluster", "scip"}
 
 
 MODULES = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init__"}

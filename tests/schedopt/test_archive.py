@@ -98,14 +98,6 @@ def test_archive_verify_reports_confirmed_entries() -> None:
     assert (listed["proven"], listed["confirmed"], listed["believed"]) == (6, 6, 0)
 
 
-def test_archive_show_prints_each_file_of_an_entry() -> None:
-    shown = archive.describe(f"{QUICK}/{QUICK}-01")
-    assert shown["files"] == [f"{QUICK}/{INSTANCE}", f"{QUICK}/{RESULT}"]
-    instance = json.loads(run("archive", "show", f"{QUICK}/{INSTANCE}").stdout)
-    assert instance["name"] == f"{QUICK}-01"
-    assert json.loads(run("archive", "show", f"{QUICK}/{RESULT}").stdout)["solution"]
-
-
 def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
     rows = schedopt.bench(f"archive:{QUICK}", policies=["heuristic-epoch"], time_limit=0.0)
     for row, (_, entry) in zip(rows, archive.select_entries([QUICK]), strict=True):
@@ -121,9 +113,3 @@ def test_archive_suggests_the_nearest_name_of_a_missing_entry(
     assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
     monkeypatch.setenv(examples.PLACE, str(tmp_path / "nothing"))
     assert "comes with a clone of the repository" in refused("archive", "list")
-
-
-def test_archive_verify_accepts_an_optimum_without_certificate(copied: Path) -> None:
-    spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
-    relined(copied, lambda e: e | {"certificate": ""})
-    assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout

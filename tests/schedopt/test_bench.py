@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.msfq import queue_of, random_jobs
 from builders.refusals import raising
 from builders.reports import row as plain_row
 
@@ -21,10 +20,8 @@ import schedopt
 from schedopt.analysis.statistics import (
     FEW,
     against,
-    contenders,
     interval,
     profiles,
-    rank,
     summary,
 )
 from schedopt.analysis.tables import standing_table
@@ -35,7 +32,7 @@ from schedopt.instances.files import dump
 from schedopt.problems import problem
 from schedopt.solvers.result import better
 from schedopt.sweep.rows import FORMATS, BenchRow, read_rows
-from schedopt.sweep.sources import generated_sources, read_source
+from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
@@ -134,27 +131,6 @@ def test_bench_takes_instances_in_memory(tmp_path: Path) -> None:
         bench([made[0], made[0]], policies=["greedy"])
 
 
-def test_source_holds_the_log_of_its_instance(tmp_path: Path) -> None:
-    original = queue_of(*random_jobs(7))
-    dump(original, tmp_path / "a.json")
-    source = read_source(tmp_path / "a.json")
-    (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
-    moved: Any = source.load()
-    assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
-    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
-    other = read_source(tmp_path / "a.json")
-    assert other.digest != source.digest, "another log is another instance"
-
-
-def test_starts_are_written_of_one_policy_only(tmp_path: Path) -> None:
-    dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
-    starts = {"starts": str(tmp_path / "s.csv")}
-    with pytest.raises(InputError, match="one policy on one instance: 2 runs would write"):
-        evaluate(tmp_path / "a.json", ["fcfs", "easy"], options=starts)
-    with pytest.raises(InputError, match="2 runs would write"):
-        bench(tmp_path / "a.json", policies=["fcfs", "easy"], options=starts)
-
-
 @cache
 def optimum(name: str, kind: str) -> Any:
     """Return the proven optimum of an example; None where there is none to be had quickly."""
@@ -249,18 +225,6 @@ def test_against_counts_wins_and_mean_advantage() -> None:
     assert against([row("one", "a", 1.0), row("two", "b", 1.0)], "a") == []
 
 
-def test_summary_averages_seeds_and_separates_options() -> None:
-    rows = [row("one", "r", v, seed=s) for s, v in ((1, 80.0), (2, 100.0))]
-    rows += [row("one", "f", v, options={"fill": f}) for f, v in ((0.5, 90.0), (1.0, 95.0))]
-    assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
-    wins = {standing.contender: standing.wins for standing in summary(rows)}
-    assert wins == {"r": 0, "f fill=0.5": 0, "f fill=1.0": 1}
-    pair = against(rows, "r")[0]
-    assert (pair.b, pair.compared, pair.worse) == ("f fill=0.5", 1, 0)  # both have 90
-    missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
-    assert against(missing, "r") == []
-
-
 def test_interval_resamples_whole_groups() -> None:
     groups = [(0.0, 0.2, 0.4), (1.0,), (0.3, 0.1), (0.6,)]
     found = interval(groups, level=0.8, resamples=100_000)
@@ -282,24 +246,6 @@ def test_summary_has_intervals_from_ten_instances_on() -> None:
     ]
     (both,) = summary(twice)
     assert (both.low, both.high) == (pytest.approx(enough.low), pytest.approx(enough.high))
-
-
-def test_rank_puts_complete_policies_first() -> None:
-    rows = [plain_row(instance=str(i), policy="all", gap=0.1) for i in range(2)]
-    rows += [plain_row(instance="0", policy="one", gap=0.0)]
-    rows += [plain_row(instance="0", policy="none", objective=None)]
-    assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
-
-
-def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    zero: dict[str, Any] = {"problem": "msfq", "reference": 0.0, "reference_bound": 0.0}
-    rows = [plain_row(policy="a", objective=2.0, gap=None, **zero)]
-    rows += [plain_row(policy="b", objective=0.0, gap=0.0, **zero)]
-    path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
-    assert "reference 0" in run("summary", path).stdout
-    (pair,) = against(rows, "b")
-    assert (pair.better, pair.worse) == (1, 0)
 
 
 def test_summary_of_simulations_has_noise_and_no_optimum() -> None:

@@ -16,11 +16,10 @@ from distributed import LocalCluster
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
-from schedopt.policies.from_file import load_only
 from schedopt.sweep import pool
 from schedopt.sweep.measure import Sweep
 from schedopt.sweep.sources import parse_generated
-from schedopt.verbs.bench import BenchError, bench, plan_tasks
+from schedopt.verbs.bench import bench, plan_tasks
 from schedopt.verbs.generate import generate
 
 
@@ -62,35 +61,6 @@ def test_bench_on_a_cluster_that_loses_a_worker_gives_the_same_rows(
     assert killed[0][0] < killed[0][1] == 9
     assert timeless(many) == timeless(one)
     assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
-
-
-QUITS = """
-import os
-import numpy as np
-from schedopt.policies.dssp.selectors import selector
-
-@selector("mine", source="a test", summary="a test's own")
-def own(items):
-    return np.arange(items.weights.size) == int(np.flatnonzero(items.weights <= items.room)[0])
-
-@selector("quits", source="a test", summary="ends its process")
-def quits(items):
-    os._exit(1)
-"""
-
-
-def test_bench_on_a_cluster_loses_only_the_row_of_a_policy_that_ends_its_worker(
-    cluster: LocalCluster, tmp_path: Path
-) -> None:
-    file = tmp_path / "quits.py"
-    file.write_text(QUITS)
-    words = {"generated": ["dssp/uncorrelated,jobs=20"], "policy_files": [file]}
-    here = bench(**words, policies=["greedy", "mine"])  # type: ignore[arg-type]
-    there = words | {"cluster": cluster.scheduler_address}
-    with pytest.raises(BenchError, match=r"\(quits\)") as caught:
-        bench(**there, policies=["greedy", "quits", "mine"])  # type: ignore[arg-type]
-    load_only(())
-    assert timeless(caught.value.rows) == timeless(here)
 
 
 @pytest.mark.parametrize("cluster", [0], indirect=True)

@@ -1,9 +1,7 @@
 """The page of a log: waits, usage and the queue, in hours, beside numbers found by plain loops."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import msgspec
 import numpy as np
@@ -13,14 +11,11 @@ from builders.msfq import queue_of, random_jobs, with_releases
 
 import schedopt
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Jobs, Labels
-from schedopt.instances.times import Dates
+from schedopt.instances.msfq.logs import Labels
 from schedopt.problems.msfq.to_page import (
     bench_sections,
     mean_held,
-    submit_hours,
     usage_table,
-    waits_table,
 )
 from schedopt.verbs.bench import bench
 
@@ -47,15 +42,6 @@ def a_log() -> Instance:
     return dated.with_jobs(replace(jobs, start=starts + 60.0))
 
 
-def test_waits_table_has_percentiles_in_hours() -> None:
-    jobs = Jobs.of([0, 0, HOUR], [1, 1, 1], [HOUR, HOUR, 2 * HOUR])
-    table = waits_table(jobs, {"a": np.array([0, 2 * HOUR, 5 * HOUR])})
-    assert [of.title for of in table.columns][1:] == [
-        *("mean wait", "p50", "p90", "p99", "longest", "mean response")
-    ]
-    assert table.rows == (("a", 2.0, 2.0, 3.6, pytest.approx(3.96), 4.0, pytest.approx(10 / 3)),)
-
-
 def test_usage_table_sums_by_account() -> None:
     queue = a_log()
     jobs, starts = queue.jobs, queue.jobs.start
@@ -73,15 +59,6 @@ def test_usage_table_sums_by_account() -> None:
     used = [row[2] for row in table.rows]
     assert used == sorted(used, reverse=True)
     assert usage_table(replace(jobs, group=None), {"recorded": starts}) is None
-
-
-def test_submit_hours_follow_the_clock_change() -> None:
-    jobs, zero = a_log().jobs, datetime(2026, 10, 24, 12, tzinfo=ZoneInfo("Europe/Berlin"))
-    expected = []
-    for submit in jobs.submit.tolist():
-        moment = zero.astimezone(ZoneInfo("UTC")) + timedelta(seconds=submit)
-        expected.append(moment.astimezone(ZoneInfo("Europe/Berlin")).hour)
-    assert submit_hours(jobs, Dates.of(START)).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.cli import refused, run
+from builders.cli import run
 
 import schedopt
-from schedopt.instances import files
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, selected_nights
 from schedopt.solvers.result import Result
@@ -104,20 +103,3 @@ def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any]) -> N
     )
     assert not schedopt.check(season, walked).violations
     assert (walked.objective or 0.0) <= (best.objective or 0.0)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["plan.csv"], "a plan document"),
-        (["r1.json", "--window", "1.5"], "--window: found '1.5'"),
-    ],
-)
-def test_carry_refuses_its_inputs_before_a_missing_output(
-    words: list[str], says: str, tmp_path: Path
-) -> None:
-    files.dump(nights_of(1, 1)[0], tmp_path / "n1.json")
-    (tmp_path / "plan.csv").write_text("job,run\n")
-    run("solve", tmp_path / "n1.json", "-o", tmp_path / "r1.json")
-    given = [tmp_path / word if "." in word and word != "1.5" else word for word in words]
-    assert says in refused("carry", *given)

@@ -7,15 +7,12 @@ import msgspec
 import pytest
 from builders.cli import run
 from builders.refusals import refusal
-from builders.reports import row
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from schedopt import evaluate, plan_table, plot, solve
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
-from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
 NIGHT = Path("instances/dssp/night.json.gz")
@@ -98,30 +95,3 @@ def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:
     words = ["a.json", "b.json", "--instance", NIGHT.absolute(), "--output", "all.pdf"]
     run("plot", *words, directory=tmp_path)
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
-
-
-@pytest.mark.parametrize("length", [2.0, 8.7, 9.9, 10.0])
-def test_plot_of_a_plan_has_no_text_across_the_deadline(length: float) -> None:
-    jobs = (Job(name="a", reward=1, stages=((length,) * 3,)),)
-    night = Instance(name="n", processors=3, deadline=10, jobs=jobs)
-    figure = plot(plan_table(night, solve(night)), instance=night)
-    renderer: Any = FigureCanvasAgg(figure).get_renderer()
-    figure.draw(renderer)
-    (axes,) = figure.axes
-    deadline = axes.transData.transform((10.0, 0.0))[0]
-    (words,) = axes.texts
-    box = words.get_window_extent(renderer)
-    assert words.get_text() == "3 processors"
-    assert not box.x0 < deadline < box.x1
-    assert box.x1 < axes.get_window_extent(renderer).x1
-
-
-def test_plot_of_different_things_is_refused(tmp_path: Path) -> None:
-    files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
-    found = [evaluate(file, "core") for file in files]
-    assert {"greedy-trap: core", "two-shots: core"} <= set(legend(plot(found)))
-    with pytest.raises(InputError, match="one problem"):
-        plot([*found, evaluate("instances/epoch/fig8.json", "equi-epoch")])
-    (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
-    with pytest.raises(InputError, match="results or rows alone"):
-        plot([found[0], tmp_path / "rows.jsonl"])

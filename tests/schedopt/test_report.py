@@ -21,7 +21,6 @@ from selenium.webdriver.support.ui import WebDriverWait
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.report.pages import write_bench, write_result
-from schedopt.verbs.bench import bench
 from schedopt.verbs.plan_table import carried_out
 from schedopt.verbs.solve import solve
 
@@ -45,21 +44,6 @@ def test_page_escapes_names_and_allows_only_its_own_script(tmp_path: Path) -> No
     assert not re.search(r"@import|url\(", text[: text.index("</style>")])
 
 
-def test_bench_page_has_the_same_bytes_each_time(tmp_path: Path) -> None:
-    files = [DSSP / "greedy-trap.json", DSSP / "two-shots.json", EPOCH / "fig8.json"]
-    rows = bench(files, policies=["greedy", "core", "equi-epoch"])
-    for name in ("one.html", "two.html"):
-        write_bench(rows, tmp_path / name)
-    text = (tmp_path / "one.html").read_text(encoding="utf-8")
-    assert (tmp_path / "two.html").read_text(encoding="utf-8") == text
-    assert "core: 0.00% from the optimum on average." in text
-    assert text.count("<svg") == 1, "of one instance there is no profile"
-    heads = re.findall(r'<th[^>]* title="([^"]*)">([^<]*)</th>', text)
-    told = {name for meaning, name in heads if meaning}
-    assert {"mean gap", "wins", "optimal", "no gap", "mean advantage"} <= told
-    assert len(re.findall("<tr>", text[text.index("All runs") :])) == 1 + len(rows)
-
-
 def test_bench_page_lists_files_that_failed(tmp_path: Path) -> None:
     bad, target = tmp_path / "bad.json", tmp_path / "report.html"
     bad.write_text('{"problem": "dssp", "name": "<b>"')
@@ -69,11 +53,6 @@ def test_bench_page_lists_files_that_failed(tmp_path: Path) -> None:
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
     assert "bad.json" in text.split("could not be used</h2>")[1].split("</section>")[0]
-
-
-def test_wheel_contains_page_style_and_script(installed: Path) -> None:
-    for name in ("page.html", "page.css", "page.js"):
-        assert (installed / "schedopt" / "report" / name).is_file()
 
 
 def write_night(target: Path) -> None:

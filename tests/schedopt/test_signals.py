@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,6 @@ import pytest
 from builders.cli import run
 from builders.refusals import raising
 
-import schedopt
-import schedopt.__main__ as command
-from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, example
 from schedopt.solvers import portfolio
 from schedopt.solvers.stopping import finishing, stoppable, stopped
@@ -107,15 +103,6 @@ def test_solve_keeps_its_result_when_a_later_stage_is_interrupted(stage: str) ->
     assert "interrupted" in str(result.message)
 
 
-def test_solve_with_an_interrupted_check_is_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = at(1, signal.SIGINT, lambda *_: None)
-    monkeypatch.setattr("schedopt.validation.documents.check", checks)
-    result = solve.solve(example("two-shots"))
-    assert result.solution is not None
-    assert not result.checked
-    assert "not checked: interrupted" in str(result.message)
-
-
 @SIGNALS
 def test_evaluate_writes_finished_policies_when_interrupted(
     monkeypatch: pytest.MonkeyPatch, number: int
@@ -146,43 +133,6 @@ def test_whatif_resumes_after_an_interrupt(
     assert {row["termination"] for row in kept} == {"optimal"}
 
 
-def test_replan_writes_the_plan_in_hand_and_solves_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, new, state = (tmp_path / name for name in ("old.json", "new.csv", "state.csv"))
-    jobs = tuple(Job(name=name, reward=10.0, stages=((4.0,),)) for name in "ab")
-    schedopt.plan(Instance(name="n", processors=2, deadline=5, jobs=jobs)).write(old)
-    state.write_text("job,status\na,failed\n")
-    words = ["replan", old, "--at", 1, "--state", state, "--output", new]
-    solves = count(1)
-
-    def counted(*args: Any, **how: Any) -> Any:
-        if next(solves) == 1:
-            with suppress(KeyboardInterrupt):
-                sent(signal.SIGHUP)
-        return solve.solve(*args, **how)
-
-    monkeypatch.setattr("schedopt.verbs.replan.solve", counted)
-    run(*words, status=129)
-    assert next(solves) == 2
-    assert new.read_text().startswith("job,run")
-    new.unlink()
-    monkeypatch.undo()
-    assert "1 kept" in run(*words).stdout
-
-
-def test_ready_prints_nothing_when_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "ready.csv"
-    table.write_text("name,priority,cores\na,1,1\nb,2,1\n")
-    words = ["ready", table, "--capacity", "cores=1", "--order", "priority", "--json"]
-    interrupted = at(1, signal.SIGINT, lambda *_: None)
-    monkeypatch.setattr("schedopt.verbs.ready.best_in_order", interrupted)
-    said = run(*words, status=130)
-    assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
-
-
 def test_stoppable_finishes_writing_before_it_stops() -> None:
     with stoppable(signal.SIGINT, signal.SIGTERM) as stop:
         with finishing():
@@ -195,27 +145,6 @@ def test_stoppable_finishes_writing_before_it_stops() -> None:
         assert stop.signal == signal.SIGTERM
         assert stopped()
     assert not stopped()
-
-
-@pytest.mark.parametrize("raised", [SystemExit(0), InputError("x"), None])
-def test_signal_after_the_end_of_a_command_is_no_traceback(
-    raised: BaseException | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It comes while the last message is printed, or after it."""
-
-    def run() -> None:
-        try:
-            if raised is not None:
-                raise raised
-        finally:
-            with finishing():
-                sent(signal.SIGTERM)
-
-    monkeypatch.setattr(command, "_run", run)
-    monkeypatch.setattr("builtins.print", at(1, signal.SIGINT, print))
-    with pytest.raises(SystemExit) as ended:
-        command.main()
-    assert ended.value.code == 143
 
 
 def test_stoppable_leaves_ignored_signals_ignored() -> None:

@@ -10,17 +10,16 @@ import pytest
 from builders.cli import run
 from builders.dssp import best
 from builders.effort import tried
-from builders.msfq import at_load
 from contract.dssp import some_night, some_rule
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt import generate, solve
+from schedopt import solve
 from schedopt.instances import constraints, files
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
 from schedopt.planning.reasons import reasons
-from schedopt.solvers.dssp import schedule, selection
+from schedopt.solvers.dssp import selection
 from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.result import Result, alarm
 from schedopt.solvers.running import Run, make_result
@@ -53,19 +52,6 @@ def test_confirm_schedule_by_a_second_engine(seed: int) -> None:
         result.message
     )
     assert result.termination in ("optimal", "infeasible")
-
-
-def test_confirm_reports_a_time_limit_of_the_second_engine() -> None:
-    night = generate("dssp", seed=1)
-    result = solve(night, formulation="schedule", confirm=True, time_limit=0)
-    assert "not confirmed: cp-sat: time-limit" in str(result.message)
-
-
-def test_confirm_threshold_by_its_chain() -> None:
-    result = solve(at_load(4, 0.5), confirm=True, certificate=True)
-    assert "confirmed by model" in str(result.message)  # as the table of engines says
-    assert "no certificate" not in str(result.message)  # it needs none
-    assert result.bound_checked
 
 
 def test_confirm_disagreement_is_an_error() -> None:
@@ -156,21 +142,6 @@ def test_bench_raises_an_alarm_when_a_policy_beats_the_bound() -> None:
         assert "low proved the bound 0" in str(row.message)
 
 
-def test_schedule_raises_an_alarm_when_a_start_beats_the_bound(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    old = schedopt.solve(NIGHT, formulation="schedule")
-    monkeypatch.setattr(schedule, "ENGINES", LOW)
-    for solver in (None, "low"):
-        found = schedopt.solve(NIGHT, formulation="schedule", solver=solver, start=old.solution)
-        assert found.objective == 7.0
-        assert solver is None or is_alarm(found, 7.0, "the start found", "low proved that there is")
-    monkeypatch.undo()
-    monkeypatch.setattr(selection, "ENGINES", LOW)
-    again = schedopt.solve(NIGHT, formulation="schedule", start=old.solution)
-    assert is_alarm(again, 7.0, "search proved the bound 0")
-
-
 def test_alarm_ignores_differences_within_rounding() -> None:
     claim = schedopt.solve(NIGHT)
     assert claim.bound == 7.0
@@ -246,20 +217,6 @@ def test_explain_prices_and_reasons_equal_brute_force(seed: int) -> None:
     assert why == {job: str(reason) for job, reason in reasons(instance, result).items()}
     rows = plan_table(instance, result).filter(~pl.col("run"))
     assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
-
-
-def test_explain_season_gives_the_cost_of_a_cap_and_reasons_for_omitted_jobs() -> None:
-    instance = files.parse(
-        b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
-        b'{"name":"a","reward":5,"stages":[[4]],"groups":{"team":"fx"}},'
-        b'{"name":"b","reward":4,"stages":[[4]],"groups":{"team":"fx"}},'
-        b'{"name":"c","reward":3,"stages":[[3]],"last_night":1},{"name":"d","reward":3,'
-        b'"stages":[[6]]}],"constraints":['
-        b'{"kind":"fair-share","name":"cap","by":"team","each":{"at_most":0.4},"window":2}]}'
-    )
-    told: Any = schedopt.solve(instance, explain=True).explanation
-    assert told["rules"][0]["cost"] == 1 and told["rules"][0]["gains"] == ["b"]
-    assert [one["reason"] for one in told["left_out"]] == ["rule:cap", "never"]
 
 
 def test_explain_schedule_by_solving_again() -> None:
@@ -339,26 +296,3 @@ def test_solve_raises_no_alarm_where_a_deadline_is_a_rounded_sum(kind: str, seed
     assert (result.termination, result.violations) == ("optimal", ())
     assert result.bound_checked
     assert result.objective >= sum(job.reward for job in night.jobs[: len(some)])
-
-
-def test_convert_keeps_the_unit_of_a_table_without_a_start(tmp_path: Path) -> None:
-    table, made = tmp_path / "jobs.csv", tmp_path / "jobs.json"
-    table.write_text("name,reward,tasks\na,5,2h\nb,4,90m\n")
-    options = {"processors": 1, "deadline": "10h", "unit": "h"}
-    schedopt.dump(schedopt.convert(table, options=options), made)
-    rows = schedopt.whatif(made, vary=["deadline=1h,2h,4h"])
-    assert [row.objective for row in rows] == [0, 5, 9]
-
-
-def test_a_start_without_a_zone_has_that_of_the_machine_which_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    file, said = tmp_path / "jobs.csv", list[str]()
-    file.write_text("name,reward,tasks\na,5,2h\n")
-    start = "2026-11-22T20:00"
-    options = {"processors": 1, "deadline": 9, "start": start}
-    night = schedopt.convert(file, options=options, tell=said.append)
-    planned = schedopt.plan(file, processors=1, until=9, from_=start)
-    assert night.start == planned.instance.start == f"{start}:00+01:00[Europe/Berlin]"  # type: ignore[attr-defined]
-    assert any("Europe/Berlin" in line for line in said)
