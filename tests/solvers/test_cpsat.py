@@ -1,7 +1,5 @@
 """CP-SAT's adapter: limits, interruptions, honest bounds; a model as its user has changed it."""
 
-import _thread
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,41 +11,6 @@ from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.files import load
-from schedopt.solvers import cpsat
-from schedopt.solvers.result import Limits
-from schedopt.validation.documents import check
-
-
-@pytest.fixture(scope="module")
-def night() -> Instance:
-    loaded = load("instances/dssp/night.json.gz")
-    assert isinstance(loaded, Instance)
-    return loaded
-
-
-def test_cp_sat_keeps_the_warm_start_when_interrupted(
-    night: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = Schedule(night)
-    start = solve(night, formulation="schedule", time_limit=0.0).solution
-    in_thread = cpsat._CpSatRun.in_thread
-
-    def interrupted(
-        run: cpsat._CpSatRun, work: Callable[[], None], stop: Callable[[], None]
-    ) -> None:
-        def begun() -> None:
-            threading.Timer(0.5, _thread.interrupt_main).start()
-            work()
-
-        in_thread(run, begun, stop)
-
-    monkeypatch.setattr(cpsat._CpSatRun, "in_thread", interrupted)
-    result = cpsat.solve(model, Limits(threads=1), hint=start, bound=10_550.0)
-    assert result.termination == "interrupted"
-    assert check(night, result.document()).ok
-    assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
-
 
 # --- what users change ------------------------------------------------------------------------
 

@@ -4,12 +4,10 @@ import random
 from itertools import pairwise
 
 import pytest
-from builders.effort import ALL, tried
-from hypothesis import strategies as st
+from builders.effort import ALL
 
 import schedopt
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.schedule.bin_completion import pack
 
 HORIZON = 1_000
 
@@ -45,23 +43,3 @@ def test_schedule_of_full_night_is_proven(
     assert result.solution_status == "optimal"
     assert result.objective == sum(job.reward for job in night.jobs)
     assert not result.violations
-
-
-@tried(100, st.lists(st.integers(1, 30), max_size=12), st.integers(1, 40), st.integers(1, 5))
-def test_pack_places_each_item_once_within_capacity(
-    sizes: list[int], capacity: int, bins: int
-) -> None:
-    found = pack(sizes, capacity, bins)
-    if found is None:
-        assert bins < len(sizes) or max(sizes) > capacity
-        return
-    assert sorted(item for one in found for item in one) == list(range(len(sizes)))
-    assert len(found) <= bins
-    assert all(sum(sizes[item] for item in one) <= capacity for one in found)
-
-
-@tried(100, st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5))
-def test_pack_finds_packing_that_exists(parts: list[list[int]]) -> None:
-    capacity = max(map(sum, parts))
-    sizes = [size for part in parts for size in part]
-    assert pack(sizes, capacity, len(parts)) is not None

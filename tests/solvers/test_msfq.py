@@ -38,20 +38,10 @@ from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
-from schedopt.solvers.msfq.optimal_policy import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result
 from schedopt.validation.msfq.chain import System, table_times
-
-
-@pytest.mark.parametrize(("k", "load", "near"), [(2, 0.999, 1e-3), (8, 0.99, 1e-2)])
-def test_closed_forms_are_exact_where_no_phase_is_skipped(k: int, load: float, near: float) -> None:
-    system = Threshold(at_load(k, load, p1=0.5)).system
-    right = exact_curve(system)
-    for curve in (area(system), paper(system)):
-        np.testing.assert_allclose(curve.small, right.small, rtol=near)
-        np.testing.assert_allclose(curve.large, right.large, rtol=near)
 
 
 @pytest.mark.parametrize(("l", "load"), [(31, 0.5), (8, 0.95)])
@@ -89,14 +79,6 @@ def test_threshold_refuses_wrong_queues_and_options(
 ) -> None:
     with pytest.raises(InputError, match=says):
         solve(queue, options=options)
-
-
-def test_area_approximation_is_finite_for_thousands_of_servers() -> None:
-    system = Threshold(at_load(4096, 0.9, p1=0.999), method="area").system
-    curve = area(system)
-    best = int(np.nanargmin(system.mean(curve.small, curve.large)))
-    assert 0 < best < 4096
-    assert not np.isnan(curve.small).any()
 
 
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
@@ -148,14 +130,6 @@ def test_optimal_policy_bounds_every_policy() -> None:
     assert compared >= 4
 
 
-def test_optimal_policy_has_the_right_times_of_large_jobs_that_are_rare() -> None:
-    queue = one_or_all(2, 0.99 * 0.66 * 2 * 2.5, 0.01 * 0.66 * 0.4, 2.5, 0.4)
-    result = solve(queue, formulation="optimal-policy")
-    assert result.solution.truncation > 0  # it has to be divided among the classes
-    assert result.violations == ()
-    assert result.solution_status == "optimal"
-
-
 def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
     queue = one_or_all(5, 0.834, 1.67e-5, 1.0, 0.1)
     result = solve(queue, formulation="optimal-policy")
@@ -164,19 +138,6 @@ def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
     assert result.solution_status == "optimal"
     cost = system.objective("mean", *pair)
     assert result.bound < cost < result.bound * (1 + 1e-6)
-
-
-def test_optimal_policy_evaluates_msf() -> None:
-    system = Threshold(at_load(3, 0.6)).system
-    decisions = np.ones((62, 3, 102), np.int8)
-    decisions[:, :, 0] = 0
-    decisions[1:, 0, :-2] = 2
-    equations = PolicyEquations(decisions, system)
-    rates = system.l1, system.lk
-    for jobs, rate, expected in zip(
-        count_jobs(3, equations.shape), rates, exact(system, 0), strict=True
-    ):
-        assert equations.solve(jobs)[0] / rate == pytest.approx(expected, rel=1e-6)
 
 
 def test_optimal_policy_at_a_time_limit_keeps_the_bound() -> None:
@@ -276,19 +237,6 @@ def test_log_bound_of_several_resources_holds(seed: int, objective: str, release
             result.document(), bound=best * 1.001, certificate=certificate, proved_by=None
         )
         assert schedopt.check(queue, claim).bound != "re-proved"
-
-
-def test_log_relaxations_equal_hand_calculations() -> None:
-    found = bounds(queue_of(Jobs.of([0, 0, 1], [4, 4, 4], [4, 2, 1]), 4))
-    assert found["run"] == pytest.approx(7 / 3)
-    assert found["squashed-area"] == pytest.approx((7 + 2 + 2) / 3)  # 2, then 1, then 4
-    assert max(found.values()) == found["squashed-area"]
-    wide = bounds(queue_of(Jobs.of([0, 0], [1, 4], [8, 2]), 4))
-    assert wide["squashed-area"] == pytest.approx((2 + 4) / 2)
-    assert wide["combined"] == wide["run"] == 5
-    # Both have work 8, which is done evenly from 0 to 4: on average at 2.
-    heavy = bounds(queue_of(Jobs.of([0, 0], [1, 4], [8, 2]), 4, objective="weighted"))
-    assert heavy["busy-dates"] == pytest.approx(2 + (8 + 2) / 2 / 2)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from schedopt.formulations.program import IntegerProgram
-from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.search import (
     PricedCoreParams,
     PricedCoreSearch,
@@ -107,55 +106,9 @@ def test_search_is_optimal_when_small_programs_pass_all_steps(kind: str, seed: i
     assert_optimal(PricedCoreSearch(program, params=EVERY_STEP).run(), program)
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("method", ["run_mip", "run_branch_and_bound"])
-@pytest.mark.parametrize("seed", range(15))
-def test_other_methods_are_optimal(kind: str, method: str, seed: int) -> None:
-    program = draw_program(2_000 + seed, kind)
-    assert_optimal(getattr(PricedCoreSearch(program), method)(), program)
-
-
 @pytest.mark.parametrize("kind", ["plain", "near ties"])
 @pytest.mark.parametrize("seed", range(15))
 def test_search_is_optimal_with_columns_beyond_1(kind: str, seed: int) -> None:
     program = draw_program(3_000 + seed, kind, high=3)
     for params in (PricedCoreParams(), EVERY_STEP):
         assert_optimal(PricedCoreSearch(program, params=params).run(), program)
-
-
-def draw_groups(seed: int, *, groups: int = 4, floors: bool = False) -> IntegerProgram:
-    """Draw a knapsack whose columns are in groups with a cap each, of 14 columns."""
-    rng = np.random.default_rng(seed)
-    n = 14
-    weights, rewards = rng.integers(1, 40, n), rng.integers(1, 60, n)
-    owner = rng.integers(0, groups, n)
-    rows = [weights, *(np.where(owner == g, weights, 0) for g in range(groups))]
-    total = [int(row.sum()) for row in rows]
-    upper = np.array([total[0] // 2, *(int(0.6 * t) for t in total[1:])])
-    program = IntegerProgram.of_dense(rewards, np.array(rows), upper, np.ones(n, np.int64))
-    if floors:
-        for g in range(1, groups, 2):
-            program = program.with_row(rows[g], total[g] // 5, total[g] + 1)
-    return program
-
-
-@pytest.mark.parametrize("floors", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_search_proves_caps_and_floors_of_groups(seed: int, floors: bool) -> None:
-    program = draw_groups(seed, floors=floors)
-    params = PricedCoreParams(branching_columns=0, cp_sat_columns=0)
-    assert_optimal(PricedCoreSearch(program, params=params).run(), program)
-
-
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("seed", range(15))
-def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
-    program = draw_program(4_000 + seed, kind)
-    prices = np.random.default_rng(seed).normal(size=program.n_rows)
-    best = brute_force(program)
-    bound = PricedBound.of(program, prices)
-    assert best is None or bound.scale * best <= bound.total
-    if best is not None:
-        fixed = bound.fix(program, max(bound.slack(best), 0))
-        assert brute_force(fixed) == best
-        assert PricedBound.of(program, prices, with_rewards=False).total >= 0
