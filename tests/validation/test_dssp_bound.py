@@ -1,7 +1,7 @@
 """Bounds on selections, seasons and schedules are proved where they hold, and nowhere else."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -20,7 +20,7 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.dssp.certificate import CertificateParams, certify
-from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp.bound import reprove
 from schedopt.verbs.generate import generate
@@ -112,39 +112,6 @@ def night_with_tree(seed: int) -> tuple[Instance, Result, Certificate]:
     return night, result, result.certificate
 
 
-NO_LEAF: Certificate = {}
-FORGERIES: dict[str, Callable[[Certificate], Any]] = {
-    "a branch is missing": lambda c: c["nodes"].pop(),
-    "a branch too many": lambda c: c["nodes"].append(NO_LEAF),
-    "no branch": lambda c: c["nodes"].clear(),
-    "an unknown row": lambda c: c["rows"].__setitem__(0, "x"),
-    "an unknown column": lambda c: c["nodes"][0].update(split="x"),
-    "a column twice": lambda c: c["nodes"].insert(1, {"split": c["nodes"][0]["split"]}),
-    "a row out of range": lambda c: c["nodes"][-1].update(multipliers=[[99, 1]]),
-    "a negative row": lambda c: c["nodes"][-1].update(multipliers=[[-1, 1]]),
-    "a negative weight": lambda c: c["nodes"][-1].update(weight=-1),
-    "the side without a bound": lambda c: c["nodes"][-1].update(multipliers=[[0, -1]]),
-    "a number that is none": lambda c: c["nodes"][-1].update(weight="1e9"),
-    "an unknown key": lambda c: c["nodes"][-1].update(blocks=[]),
-    "another kind": lambda c: c.update(kind="branchings"),
-    "leaves without multipliers": lambda c: [n.pop("multipliers", 0) for n in c["nodes"]],
-    "multipliers of zero": lambda c: [
-        n.update(multipliers=[[i, 0] for i, _ in n.get("multipliers", ())]) for n in c["nodes"]
-    ],
-    "a larger weight": lambda c: [n.update(weight=2 * n.get("weight", 0)) for n in c["nodes"]],
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_reprove_refuses_a_forged_tree(forgery: str) -> None:
-    night, result, certificate = night_with_tree(1)
-    assert len(certificate["nodes"]) > 4
-    assert proves(night, result, certificate)
-    forged = copy.deepcopy(certificate)
-    FORGERIES[forgery](forged)
-    assert not proves(night, result, forged)
-
-
 def test_reprove_is_exact_beyond_64_bits() -> None:
     night, result, certificate = night_with_tree(1)
     large = copy.deepcopy(certificate)
@@ -156,18 +123,3 @@ def test_reprove_is_exact_beyond_64_bits() -> None:
     assert proves(night, result, large)
     lower = (result.objective or 0.0) - 1
     assert not proves(night, result, large, bound=lower, objective=None)
-
-
-def test_solve_confirms_a_bound_whose_certificate_is_too_large(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    night, _, _ = night_with_tree(1)
-
-    def too_large(*_: object) -> None:
-        raise LargeCertificateError("9 branches at the size limit")
-
-    monkeypatch.setattr("schedopt.solvers.dssp.certificate.certify", too_large)
-    result = solve(night, certificate=True)
-    assert result.proven and not result.bound_checked
-    note = "confirmed by highs; no certificate (9 branches at the size limit)"
-    assert result.message == note

@@ -37,43 +37,18 @@ def choosing(instance: Instance, *names: str) -> Document:
     )
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [  # of the document, or of its solution
-    ({"objective": 13.0}, "the selected jobs earn 12"),
-    ({"objective": None}, "a solution without an objective"),
-    ({"bound": 11.0}, "wrong side"),
-    ({"bound": 15.0}, "called optimal at a gap of 0.25"),
-    ({"bound": 15.0}, "gap 0.0 where"),
-    ({"bound": None}, "called optimal without a bound"),
-    ({"bound": None}, "a gap without"),
-    ({"gap": 0.1}, "gap 0.1 where"),
-    ({"gap": None}, "gap None where"),
-    ({"solution_status": "none"}, "an objective without a solution"),
-    ({"solution_status": "none"}, "a gap without a solution"),
-    ({"solution_status": "none"}, "a solution although solution_status is none"),
-    ({"termination": "infeasible"}, "a solution although infeasible"),
-    ({"conflict": ("x",)}, "a conflict although not infeasible"),
-    ({"options": {"fill": 0.5}}, "capacity: the selected jobs need 10 of 5"),
-    ({"risk": {"in_sample": 12.0}}, "risk: given, although the question has none"),
-    ({"selected": ["j0", "j1", "nobody"]}, "no job is called 'nobody'"),
-    ({"selected": ["j0", "j1", "j1"]}, "j1 is listed twice"),
-    ({"selected": ["j0", "j1", "j3"]}, "the selected jobs need 12 of 10"),
-    ({"selected": ["j0", "j1"]}, "the selected jobs earn 9, not 12"),
-    ({"selected": ["j0", "j1"]}, "demand: 8, not 10"),
-    ({"demand": 9.0}, "demand: 10, not 9"),
-    ({"capacity": 11.0}, "capacity: 10, not 11"),
-    ({"shares": {"team": {"fx": 0.5, "light": 0.3}}}, "shares: wrong for team"),
-    ({"shares": {"team": {"fx": 0.6, "light": 0.3, "anim": 0.2}}}, "wrong for team fx"),
-    ({"shares": {"team": {"fx": 0.5, "light": 0.3, "anim": 0.2}, "x": {}}}, "wrong for x"),
-    ({"shares": {}}, "shares: wrong for team"),
-]
-
-
-@pytest.mark.parametrize(("changes", "says"), WRONG)
-def test_check_selection_names_each_fault(changes: dict[str, Any], says: str) -> None:
-    right = document()
-    if changes.keys() <= right.solution.keys():
-        changes = {"solution": {**right.solution, **changes}}
-    violations = check(INSTANCE, msgspec.structs.replace(right, **changes)).violations
+@pytest.mark.parametrize(
+    ("selected", "says"),
+    [
+        (["j0", "j1", "nobody"], "no job is called 'nobody'"),
+        (["j0", "j1", "j1"], "j1 is listed twice"),
+        (["j0", "j1", "j3"], "the selected jobs need 12 of 10"),
+        (["j0", "j1"], "the selected jobs earn 9, not 12"),
+    ],
+)
+def test_check_selection_refuses_wrong_jobs(selected: list[str], says: str) -> None:
+    wrong = document(solution={**document().solution, "selected": selected})
+    violations = check(INSTANCE, wrong).violations
     assert any(says in violation for violation in violations), violations
 
 
@@ -133,13 +108,6 @@ def test_check_selection_ignores_jobs_without_group() -> None:
     jobs = (*INSTANCE.jobs, Job(name="own", reward=1, demand=9, critical_path=1))
     instance = msgspec.structs.replace(INSTANCE, jobs=jobs)
     assert check(instance, choosing(instance, "own"), [kinds.FairShare(by="team", each=HALF)]).ok
-
-
-def test_check_selection_reports_a_fault_once() -> None:
-    wrong = document(solution={**document().solution, "selected": ["j0", "j1", "j2", "nobody"]})
-    assert check(INSTANCE, wrong).violations == ["selected: no job is called 'nobody'"]
-    report = check(INSTANCE, document(), [kinds.ResponseTime(need=1, at_most=1)])  # type: ignore[list-item]
-    assert (report.violations, len(report.unjudged)) == ([], 1)
 
 
 def test_check_selection_judges_critical_paths() -> None:

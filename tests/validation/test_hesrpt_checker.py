@@ -15,7 +15,6 @@ from schedopt.formulations.constraints import Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.solvers.result import Document
 from schedopt.validation import documents
-from schedopt.validation.hesrpt.allocation import rates_of
 from schedopt.validation.hesrpt.bound import most_earned, reprove
 
 
@@ -103,17 +102,6 @@ def test_check_allocation_judges_floors_from_the_arrival() -> None:
     ):
         report = documents.check(instance, forged, [rule])
         assert "floor: " in "".join(report.violations)
-
-
-def test_check_allocation_speedups_equal_the_records() -> None:
-    kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
-    jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))
-    common = Table(points=((1, 1), (3, 1.25)))
-    instance = Instance(name="n", servers=9, speedup=common, jobs=jobs)
-    at, servers = np.arange(24)[::-1], np.linspace(0.0, 9.0, 24)
-    expected = instance.each("at", at, servers)
-    assert rates_of(instance, at, servers) == pytest.approx(expected, rel=1e-12)
-    assert not rates_of(instance, at, np.zeros(24)).any()
 
 
 SPEEDUPS = [

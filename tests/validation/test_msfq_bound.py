@@ -1,7 +1,6 @@
 """Curves of thresholds are recomputed by another exact method, whatever a result claims."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from schedopt import solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
-from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
 from schedopt.solvers.msfq.threshold.chain import response_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
@@ -124,29 +122,6 @@ def test_log_bounds_equal_brute_force(seed: int, objective: str) -> None:
             shared = Fraction(twice, 2 * servers) + ran / 2
             shared -= sum(w * a for w, a in zip(works, jobs.submit, strict=True))
             assert bound.busy_date_bound(jobs, servers) == max(shared, ran)
-
-
-def test_log_bounds_do_not_depend_on_ticks() -> None:
-    log = Log.of([0, 1, 1, 4], [2, 1, 2, 1], [3.0, 2.0, 4.0, 1.0], partition=["a", "b", "a", "b"])
-    parts = {"a": Partition(servers=2), "b": Partition(servers=1)}
-    for objective in ("mean", "weighted"):
-        queue = queue_of(log, 3, partitions=parts, objective=objective)
-
-        def shown(*scales: tuple[int, int], queue: Instance = queue, **prices: Any) -> Fraction:
-            named = [part.name for part in queue.parts()]
-            every = zip(named, scales, strict=True)
-            given = [bound.PartPrices(name, scale, 1, (0, 1), prices) for name, scale in every]
-            return bound.bound_of_partitions(queue, given)
-
-        # of a: 3 at once and 4 from 3 on; of b: each at once
-        whole = {"mean": Fraction(3 + 6 + 2 + 1, 4), "weighted": Fraction(18 + 48 + 4 + 1, 17)}
-        assert shown((1, 1), (1, 1)) == whole[objective]
-        assert shown((3, 1), (2, 1)) == whole[objective]
-        with pytest.raises(ValueError, match="prices of gpu"):
-            shown((1, 1), (1, 1), gpu=(0,))
-    jobs = bound.JobsInTicks(queue_of(log, 3), Fraction(1, 3))
-    assert jobs.run == [1, 0, 1, 0]
-    assert jobs.mean(Fraction(9)) == Fraction(9 - 4, 4) * 3  # a tick of each may be lost
 
 
 @pytest.mark.parametrize(
