@@ -1,22 +1,14 @@
 """Seasons and shares over nights by enumeration; windows of jobs; profiles cut into blocks."""
 
-from fractions import Fraction
-from itertools import combinations, pairwise
 from typing import Any
 
 import msgspec
-import pytest
 from builders.refusals import refusal
-from hypothesis import given
-from hypothesis import strategies as st
 
 import schedopt
-from schedopt import solve
 from schedopt.formulations.dssp import Season
-from schedopt.formulations.dssp.capacity import BlockTask, assign_processors, block_levels
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
-from schedopt.instances.dssp.machine import Steps
 
 
 def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
@@ -48,22 +40,6 @@ def test_check_season_names_each_fault() -> None:
     night = msgspec.structs.replace(right.nights[0], shares={"team": {"fx": 0.5}})
     wrong = msgspec.structs.replace(right, nights=(night, right.nights[1]))
     assert any("shares" in what for what in found(instance, wrong))
-
-
-@pytest.mark.parametrize(("half_life", "termination"), [(0.01, "optimal"), (0.1, "infeasible")])
-def test_floor_ignores_jobs_of_nights_whose_weight_is_rounded_to_zero(
-    half_life: float, termination: str
-) -> None:
-    """Both jobs are for night 1, and `b` is forbidden: night 2 asks for it if night 1 counts."""
-    instance = files.parse(
-        b'{"problem":"dssp","name":"s","processors":1,"deadline":10,"nights":2,"jobs":['
-        b'{"name":"a","reward":1,"stages":[[2]],"groups":{"team":"fx"},"last_night":1},'
-        b'{"name":"b","reward":1,"stages":[[2]],"groups":{"team":"fx"},"last_night":1}],'
-        b'"constraints":[{"kind":"forbid","jobs":["b"]},'
-        b'{"kind":"fair-share","by":"team","at_least":{"fx":0.1},"half_life":%g}]}' % half_life
-    )
-    result = solve(instance)
-    assert (result.termination, result.violations) == (termination, ())
 
 
 def test_native_constraints_and_the_default_formulation() -> None:
@@ -112,46 +88,3 @@ def test_season_counts_past_use() -> None:
     assert worth({**cap, "past": {"fx": 8}, "past_total": 10, "window": 2}) == 3 + 2
     over = schedopt.solve(night({**cap, "past": {"fx": 11}, "past_total": 10}))
     assert over.termination == "infeasible" and over.conflict == ("fair-share[0]",)
-
-
-PROFILES = st.lists(st.integers(0, 4), min_size=1, max_size=9)
-TASKS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5), st.integers(1, 2)), max_size=25)
-
-
-def between(profile: list[int], low: int, high: int) -> list[int]:
-    return [min(max(amount, low), high) - low for amount in profile]
-
-
-def is_block(profile: list[int]) -> bool:
-    """Tell whether no amount is above one before and one after it, with some in between."""
-    return not any(
-        profile[a] < profile[b] > profile[c] and all(profile[a : c + 1])
-        for a, b, c in combinations(range(len(profile)), 3)
-    )
-
-
-@given(PROFILES, TASKS)
-def test_tasks_that_fit_on_a_block_keep_their_processors(
-    profile: list[int], given_tasks: list[tuple[int, int, int]]
-) -> None:
-    levels = [*block_levels(profile), max(profile)]
-    blocks = [between(profile, low, high) for low, high in pairwise(levels)]
-    assert all(map(is_block, blocks))
-    fewer = combinations(range(1, max(profile)), max(0, len(levels) - 3))
-    for some in fewer if len(levels) > 2 else ():
-        parts = pairwise([0, *some, max(profile)])
-        assert not all(is_block(between(profile, low, high)) for low, high in parts)
-    for there in blocks:
-        left, tasks = list(there), list[BlockTask]()
-        for start, length, takes in given_tasks:
-            during = range(start, min(start + length, len(there)))
-            if during and all(left[time] >= takes for time in during):
-                tasks.append(BlockTask(start, during.stop, takes, len(tasks)))
-                left = [n - takes * (time in during) for time, n in enumerate(left)]
-        steps = Steps(tuple(map(Fraction, range(len(there)))), tuple(map(Fraction, there)))
-        on = assign_processors(steps, tasks)
-        for time, amount in enumerate(there):
-            runs = [task for task in tasks if task.start <= time < task.end]
-            taken = [number for task in runs for number in on[task.position]]
-            assert len({*taken}) == len(taken) == sum(task.takes for task in runs)
-            assert all(number < amount for number in taken)

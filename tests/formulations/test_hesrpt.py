@@ -9,10 +9,10 @@ from builders.effort import tried
 from builders.hesrpt import cluster, common
 
 import schedopt
-from schedopt.formulations.constraints import FairShare, Shares
+from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
-from schedopt.instances.hesrpt import Instance, Power, Table
+from schedopt.instances.hesrpt import Instance, Power
 from schedopt.policies.hesrpt.simulator import hesrpt_total
 
 
@@ -97,34 +97,6 @@ def test_allocation_model_with_a_changed_objective_has_no_bound() -> None:
     assert result.objective == TWO.objective_of(result.solution)
 
 
-def test_solve_uses_an_allocation_model_replaced_by_the_user() -> None:
-    model = Allocation(TWO)
-    model.model = cp.Problem(
-        model.model.objective, [*model.model.constraints, model.completion["j0"] >= 1.0]
-    )
-    result = schedopt.solve(model)
-    assert result.found_by == "model" and result.bound is None
-    assert result.solution is not None and result.solution.completion["j0"] >= 1.0 - 1e-6
-
-
-def test_allocation_model_is_changed_if_a_row_is_removed() -> None:
-    model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
-    for row in model.side_constraints()["cap"]:
-        model.model.constraints.remove(row)
-    assert model.changed
-    free, result = schedopt.solve(TWO), schedopt.solve(model)
-    assert result.objective == pytest.approx(free.objective, rel=1e-6)
-    assert "cap" in " ".join(result.violations)  # which the checker goes by
-
-
-def test_native_constraints_that_cannot_hold_are_named_with_the_rule_they_break() -> None:
-    model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
-    model.add(Shares(jobs=("j1",), at_most=0.9, name="idle"))
-    model.model.constraints.append(model.completion["j0"] <= 0.8)
-    result = schedopt.solve(model)
-    assert (result.termination, result.conflict) == ("infeasible", ("cap", "native constraints"))
-
-
 CHANGES: dict[str, Callable[[Allocation], cp.Constraint]] = {
     "DCP": lambda model: cp.sqrt(model.time[0]) <= 0.1,
     "boolean": lambda model: model.time[0] >= cp.Variable(boolean=True),
@@ -159,20 +131,6 @@ def test_allocation_serves_jobs_without_a_share_later() -> None:
     result = schedopt.solve(instance)
     assert (result.termination, result.violations) == ("optimal", ())
     assert result.solution is not None and result.solution.order[0] != "j2"
-
-
-def test_allocation_completes_jobs_together_if_floors_require_it() -> None:
-    """Alone the last of team b could not have what its team must: no epoch is left for it."""
-    rules = (
-        Shares(jobs=("j0", "j2"), at_most=0.3, name="caps"),
-        FairShare(by="team", at_least={"a": 0.5}, at_most={"b": 0.5}, name="teams"),
-    )
-    own = [Power(p=0.74), Table(points=((1, 1), (4, 2.5), (16, 3.5))), Power(p=0.5)]
-    instance = cluster([2, 0.34, 1], Power(p=0.5), own=own, constraints=rules)
-    result = schedopt.solve(instance)
-    assert (result.termination, result.violations) == ("optimal", ())
-    ends = result.solution.completion
-    assert ends["j0"] == pytest.approx(ends["j2"], rel=1e-12)
 
 
 def test_variables_of_the_program_are_in_the_units_of_the_instance() -> None:
