@@ -1,6 +1,5 @@
 """README, pages and notebooks: every command and every line of code runs as it stands."""
 
-import importlib.util
 import json
 import os
 import re
@@ -43,15 +42,6 @@ TARGET = re.compile(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)")
 def test_links_of_a_page_work_in_a_clone(page: Path) -> None:
     targets = TARGET.findall(page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
-
-
-MEASURED = re.compile(r"python -m (benchmarks\.\w+)")
-
-
-def test_benchmarks_on_pages_exist() -> None:
-    named = {one for page in PAGES for one in MEASURED.findall(page.read_text(encoding="utf-8"))}
-    assert named
-    assert [module for module in named if importlib.util.find_spec(module) is None] == []
 
 
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.stem)

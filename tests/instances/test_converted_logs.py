@@ -144,10 +144,7 @@ def test_convert_takes_columns_by_options(tmp_path: Path) -> None:
     assert said(queue) == [shifted, "no estimates"]
     for options, words in (
         ({"need": None}, "or option need=TITLE"),
-        ({"began": None}, "'run' (or began and ended)"),
         ({"run": "Who"}, "line 2, column 'Who': found 'a;b', and 1 more like it"),
-        ({"timezone": "Mars/North"}, "a time zone"),
-        ({"partition:a": "4,gpu"}, "option partition:a"),
         ({"processors": None}, "option processors: found none: the log does not give it"),
     ):
         given = {key: title for key, title in (NAMED | options).items() if title}

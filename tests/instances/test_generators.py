@@ -2,7 +2,6 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -36,23 +35,6 @@ def test_generators_are_reproducible(problem: str, name: str) -> None:
     assert made == again
     assert files.encode(made) == files.encode(again) != files.encode(other)
     assert files.parse(files.encode(made)) == made
-
-
-@pytest.mark.parametrize(
-    ("recipe", "options", "place", "words"),
-    [
-        ("dssp/render-night", {"night": 2}, "option", "an option of render-night"),
-        ("epoch/planted", {"nodes": 8, "most": 9}, "option most", "to `nodes`, 8"),
-        ("msfq/lublin-feitelson", {"jobs": 0}, "option jobs", "from 1 to 10^7"),
-    ],
-)
-def test_generators_refuse_wrong_options(
-    recipe: str, options: dict[str, Any], place: str, words: str
-) -> None:
-    problem, name = recipe.split("/")
-    error = refusal(RECIPES[problem][name], 1, **options)
-    assert error.place == place
-    assert words in error.expected
 
 
 @pytest.fixture(scope="module")

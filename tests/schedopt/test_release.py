@@ -113,15 +113,3 @@ def test_overhead_is_part_of_each_planned_length(tmp_path: Path) -> None:
     assert plan.instance.overhead == 30
     assert schedopt.plan(TABLE, farm=farm).rows == plan.rows
     assert schedopt.plan(TABLE, farm=farm, overhead="0s").rows[0]["end"] == 9000
-
-
-def test_equal_tasks_of_a_plan_start_in_the_order_of_their_numbers() -> None:
-    table = pl.DataFrame({"name": ["a", "b"], "reward": [1, 1], "tasks": ["7x20m", "3x45m+2x1h"]})
-    plan = schedopt.plan(table, processors=3, from_="20:00", until="06:00")
-    jobs = {job.name: job.stages[0] for job in plan.instance.jobs}
-    starts = {(t.job, jobs[t.job][t.task], t.task): t.start for t in plan.result.solution.tasks}
-    for job, length in {key[:2] for key in starts}:
-        own = [starts[key] for key in sorted(starts) if key[:2] == (job, length)]
-        assert own == sorted(own)
-    assert plan.result.checked
-    assert not plan.result.violations

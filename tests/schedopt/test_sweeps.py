@@ -50,9 +50,7 @@ def test_bench_rows_are_by_instance_policy_options_and_seed(tmp_path: Path) -> N
     ("words", "said"),
     [
         ({"policies": ["greedy", "dpp"]}, "policy: found 'dpp'"),
-        ({"policies": ["greedy", "core"]}, "a policy of epoch"),
         ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
-        ({"seeds": []}, "one seed"),
         ({"time_limit": float("nan")}, "time_limit: found nan"),
     ],
 )
@@ -111,13 +109,9 @@ def test_whatif_reads_units_and_places(tmp_path: Path) -> None:
     given = ["whatif", tmp_path / "n.json", "--vary", "deadline=5,2h,90m"]
     rows = [json.loads(line) for line in run(*given, "--json").stdout.splitlines()]
     assert [row["values"]["deadline"] for row in rows] == [5, 120, 90]
-    (own,) = schedopt.whatif(msgspec.structs.replace(night(), unit="h"), ["deadline=90m"])
-    assert own.values["deadline"] == 1.5
     dated = msgspec.structs.replace(night(), unit="h", start="2026-11-22T20:00:00+01:00")
     (own,) = schedopt.whatif(dated, ["deadline=06:00"])
     assert own.values["deadline"] == 10
-    rows_of_reward = schedopt.whatif(night(), ["jobs.j1.reward=3,30"])
-    assert rows_of_reward[1].objective > (rows_of_reward[0].objective or 0)  # type: ignore[operator]
     infeasible = [schedopt.Require(name="all", jobs=("j0", "j1", "j2"))]
     (row,) = schedopt.whatif(night(), ["processors=1"], constraints=infeasible)
     assert row.termination == "infeasible" and "all" in row.conflict
@@ -127,13 +121,9 @@ def test_whatif_reads_units_and_places(tmp_path: Path) -> None:
     ("vary", "word"),
     [
         ("procesors=1", "procesors"),
-        ("processors=0", "processors"),
         ("deadline=06:00", "a start with its date"),
         ("rules.cop.at_most.fx=0.1", "cap"),
-        ("processors", "PLACE=VALUES"),
         ("processors=1:2:0", "FIRST:LAST:STEP"),
-        ("processors=1:99999999:1", "FIRST:LAST:STEP"),
-        ("processors.x=1", "contains other"),
     ],
 )
 def test_whatif_refuses_a_wrong_place_before_solving(vary: str, word: str) -> None:
