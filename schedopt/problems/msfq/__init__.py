@@ -140,12 +140,6 @@ class MsfqProblem(Problem[Instance]):
         knows = result.options.get("estimates") == "exact"
         return reference.formulation != "optimal-policy" or not knows
 
-    def measures(self, result: Result) -> dict[str, float]:
-        """Return the figures of a simulation beyond the objective, by name."""
-        from schedopt.problems.msfq.to_tables import measures
-
-        return measures(result)
-
     def sections(
         self, instance: Instance, result: Result, run: Result | None
     ) -> Iterator[summary.Section]:

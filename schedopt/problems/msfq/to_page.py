@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from schedopt import tables as column
 from schedopt.analysis.statistics import contenders
@@ -29,12 +28,7 @@ if TYPE_CHECKING:
     from schedopt.sweep.rows import BenchRow
 
 HOUR = 3600.0
-QUARTER = 900  # seconds: offsets of zones are whole quarters of an hour
 PERCENTILES = (50, 90, 99)
-NO_CLOCK = (
-    "The clock of the log is unknown, so that waits by hour of the day are left out: convert the "
-    "log with --option timezone=ZONE."
-)
 TERMS = {
     "mean wait": "The mean time from a job's submit to its start.",
     "p50, p90, p99": "Waits that 50%, 90% and 99% of the jobs do not exceed.",
@@ -96,17 +90,12 @@ def log_section(
     shown = dict(list(starts.items())[:most])
     if "recorded" in starts and "recorded" not in shown:
         shown = dict(list(shown.items())[:-1]) | {"recorded": starts["recorded"]}
-    pictures = [("Jobs that wait over time", partial(draw_queue, jobs, shown, dates))]
-    if dates is not None:
-        drawn = partial(draw_waits_by_hour, jobs, shown, dates)
-        pictures.insert(0, ("Mean wait by the hour at which jobs are submitted", drawn))
     kept = [name for name in shown if name == "recorded"] + list(shown)
     by_owner = usage_table(jobs, {name: shown[name] for name in kept[:owned]})
     return Section(
         f"{queue.name}: waits, usage and the queue",
-        words=f"{count_of(len(jobs), 'job')} on {queue.servers:,} processors, in hours. "
-        + NO_CLOCK * (dates is None),
-        pictures=tuple(pictures),
+        words=f"{count_of(len(jobs), 'job')} on {queue.servers:,} processors, in hours.",
+        pictures=(("Jobs that wait over time", partial(draw_queue, jobs, shown, dates)),),
         tables=(waits_table(jobs, starts), *([by_owner] if by_owner else [])),
         terms=TERMS,
     )
@@ -170,34 +159,6 @@ def hours(title: str) -> column.Column:
     return column.Column(title, lambda value: f"{value:,.0f}" if value >= 100 else f"{value:.3g}")
 
 
-def draw_waits_by_hour(jobs: Jobs, starts: Mapping[str, Floats], dates: Dates) -> Figure:
-    """Draw the mean wait of the jobs submitted at each hour of the day."""
-    figure, axes = style.single_panel((5.2, 3.4))
-    at = submit_hours(jobs, dates)
-    count = np.bincount(at, minlength=24)
-    for (name, begun), (colour, dash) in zip(
-        starts.items(), style.lines(starts).values(), strict=True
-    ):
-        waits = np.bincount(at, (begun - jobs.submit) / HOUR, 24)
-        mean = np.where(count > 0, waits / np.maximum(count, 1), np.nan)
-        axes.plot(mean, color=colour, linestyle=dash, marker=".", label=label(cut(name, 28)))
-    axes.set_xlim(-0.5, 23.5)
-    axes.set_xticks(range(0, 24, 3), [f"{hour}:00" for hour in range(0, 24, 3)])
-    axes.set_ylim(bottom=0)
-    zone = label(str(dates.start.tzinfo))
-    decorate(axes, x=f"hour of submit ({zone})", y="mean wait [hours]")
-    _legend_below(figure, len(starts))
-    return figure
-
-
-def submit_hours(jobs: Jobs, dates: Dates) -> NDArray[np.int64]:
-    """Return the hour of the day, by the clock, at which each job is submitted."""
-    zero = dates.start.timestamp()
-    quarters, at = np.unique(np.floor((zero + jobs.submit) / QUARTER), return_inverse=True)
-    each = [dates.at(quarter * QUARTER - zero).hour for quarter in quarters.tolist()]
-    return np.array(each, dtype=np.int64)[at]
-
-
 def draw_queue(
     jobs: Jobs,
     starts: Mapping[str, Floats],
@@ -221,12 +182,9 @@ def draw_queue(
     decorate(axes, x="time [hours]", y="jobs that wait")
     if dates is not None:
         label_clock_times(axes, dates, HOUR)
-    _legend_below(figure, len(starts))
+    columns = min(len(starts), 3)
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
     return figure
-
-
-def _legend_below(figure: Figure, count: int) -> None:
-    figure.legend(loc="outside lower center", ncols=min(count, 3), frameon=False, fontsize=9)
 
 
 def mean_held(begin: Floats, end: Floats, amounts: Floats | Ints, edges: Floats) -> Floats:
