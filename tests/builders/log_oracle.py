@@ -27,8 +27,7 @@ class Machine:
     each resource, servers first, and its free part; ``running`` maps jobs to planned ends;
     ``ended`` are the jobs that ended now; ``need`` is that of each job for each resource, ``size``
     that of `sizes`; ``usage`` is size times time of each user, halved for every ``half_life``
-    since; ``promises`` are the first promised starts; ``alarm`` is when to call the rule without an
-    event.
+    since; ``alarm`` is when to call the rule without an event.
     """
 
     def __init__(  # noqa: PLR0917
@@ -45,7 +44,6 @@ class Machine:
         self.waiting: list[int] = []
         self.running: dict[int, float] = {}
         self.ended: list[int] = []
-        self.promises: dict[int, float] = {}
         self.alarm, self.jobs = inf, jobs
         self.submit: list[float] = jobs.submit.tolist()
         self.planned: list[float] = planned.tolist()
@@ -79,10 +77,6 @@ class Machine:
         self.starts[job] = self.now
         self.running[job] = self.now + self.planned[job]
         heappush(self._ends, (self.now + self._run[job], job))
-
-    def promise(self, job: int, time: float) -> None:
-        """Record the promised start of a job; only its first promise counts."""
-        self.promises.setdefault(job, time)
 
     def go_to(self, now: float) -> None:
         """Advance the time: update usage, and end jobs."""
@@ -151,7 +145,6 @@ def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rul
         time, spare = inf, machine.amounts
         if fill == "easy":
             time, spare = reservation(machine, head)
-            machine.promise(head, time)
         for job in _sort_waiting(machine, fill_key or key):
             if job == head or not machine.fits(job):
                 continue
@@ -269,7 +262,6 @@ class Conservative:
         for job in machine.waiting:
             if job not in self.reserved:
                 self.reserved[job] = self.earliest(machine, job)
-                machine.promise(job, self.reserved[job])
         for job in list(machine.waiting):
             if self.reserved[job] <= machine.now:
                 machine.start(job)

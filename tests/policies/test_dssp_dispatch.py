@@ -59,15 +59,6 @@ def expect_alike(instance: Instance, run: np.ndarray, compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
-def test_simulate_equals_the_oracle_bit_for_bit(
-    compiled: bool, jobs: list[list[list[float]]], processors: int, data: st.DataObject
-) -> None:
-    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
-    expect_alike(night(jobs, processors), run, compiled)
-
-
-@pytest.mark.parametrize("compiled", [False, True])
 @given(seed=st.integers(0, 10_000))
 def test_simulate_equals_the_oracle_on_changing_machines(compiled: bool, seed: int) -> None:
     instance = files.parse(drawn(seed, most=30))

@@ -11,7 +11,7 @@ from builders.msfq import of_classes, queue_of, random_jobs
 from hypothesis import strategies as st
 
 from schedopt.policies.msfq.logs.registration import replay_log
-from schedopt.policies.msfq.registration import classes_of, plan, replay_classes, rules
+from schedopt.policies.msfq.registration import classes_of, plan, replay_classes
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import Trace
 
@@ -40,15 +40,6 @@ class Now:
 
 
 Choice = Callable[[Now], int | None]
-
-
-def fcfs(now: Now) -> int | None:
-    first = next(iter(now.waiting), None)
-    return first if first is not None and now.need[first] <= now.free else None
-
-
-def first_fit(now: Now) -> int | None:
-    return next(iter(now.fitting()), None)
 
 
 def msf(now: Now) -> int | None:
@@ -139,39 +130,7 @@ class Static:
             self.turn, self.handing = following, False
 
 
-class Authors:
-    """Static Quickswap of its authors: a class starts at the event after its turn has come."""
-
-    def __init__(self, handover: str) -> None:
-        self.turn, self.seen = 6, -1
-
-    def passes(self, now: Now) -> bool:
-        """Return True if no other class runs, and a slot of this one is idle."""
-        return len(now.running) == now.runs(self.turn) < 6 // self.turn
-
-    def pass_on(self, now: Now) -> None:
-        cycle = [need for need, _ in THREE][::-1]
-        at = cycle.index(self.turn)
-        rest = cycle[at + 1 :] + cycle[:at]
-        self.turn = next((need for need in rest if now.waits(need)), self.turn)
-
-    def __call__(self, now: Now) -> int | None:
-        came = [now.need[job] for job in now.waiting if job > self.seen]
-        self.seen = max([self.seen, *now.waiting])
-        if any(need != self.turn for need in came) and self.passes(now):
-            self.pass_on(now)
-        if came and not now.waits(self.turn):
-            self.pass_on(now)
-        if now.waits(self.turn) and self.turn <= now.free:
-            return now.waits(self.turn)[0]
-        if self.passes(now):
-            self.pass_on(now)
-        return None
-
-
 CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
-    ("fcfs", {}, lambda: fcfs),
-    ("first-fit", {}, lambda: first_fit),
     ("msf", {}, lambda: msf),
     ("adaptive-quickswap", {}, Adaptive),
     *[
@@ -182,14 +141,7 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
     ("two-threshold", {"threshold": 4, "b0": inf, "b1": 0.0, "b2": inf}, TwoThreshold),
     ("two-threshold", {"threshold": 3, "b0": 2.0, "b1": 1.5, "b2": 3.0}, TwoThreshold),
     *[("static-quickswap", {"handover": handover}, Static) for handover in ("overlap", "drain")],
-    ("static-quickswap", {"handover": "authors"}, Authors),
 ]
-
-
-def test_compiled_rules_all_have_a_definition() -> None:
-    """Beside these: nMSR, which goes by a random clock, and rules that plain Python runs alone."""
-    compiled = {name for name, flat in rules().items() if flat}
-    assert compiled - {name for name, _, _ in CASES} == {"nmsr"}
 
 
 def played(servers: int, trace: Trace, need: list[int], choose: Choice) -> Any:

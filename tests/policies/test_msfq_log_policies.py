@@ -1,30 +1,22 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
-import csv
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from builders import log_oracle
-from builders.cli import ROOT
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_record
 
-from schedopt.instances import examples
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
-from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.from_file import load as load_policies
-from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.summary import confidence
-from schedopt.policies.registry import NotApplicableError, forget, registered
+from schedopt.policies.registry import NotApplicableError, registered
 
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
@@ -53,43 +45,6 @@ def test_log_policy_starts_equal_their_definition(
     for _, rows, one in queue.parts():
         plain = log_oracle.played(one, name, estimates, options)
         assert starts[rows].tolist() == plain.starts
-        assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
-
-
-def shares(queue: Instance) -> list[float]:
-    """Return each job's largest share of what there is of anything, in servers."""
-    most = [queue.servers, *(max(amount, 1) for amount in queue.amounts)]
-    held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
-    each = zip(*(column.tolist() for column in held), strict=True)
-    return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
-
-
-@pytest.mark.parametrize("name", ["fcfs", "easy", "conservative", "adaptive-quickswap"])
-@tried(8, seed=SEEDS)
-def test_log_policy_treats_a_release_like_a_submit(name: str, seed: int) -> None:
-    queue = with_releases(queue_of(*random_jobs(seed, 25)), seed)
-    released, rows = queue.as_released()
-    found, expected = (POLICIES[name].run(one) for one in (queue, released))
-    assert found.starts[rows].tolist() == expected.starts.tolist()
-    held = (queue.jobs.release - queue.jobs.submit).mean()
-    assert found.mean_response_time == pytest.approx(expected.mean_response_time + held)
-    assert found.mean_wait == pytest.approx(expected.mean_wait + held)
-    assert found.loss_of_capacity * found.makespan == pytest.approx(
-        expected.loss_of_capacity * expected.makespan
-    )
-
-
-@tried(100, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
-def test_backfilling_keeps_its_promises(seed: int, name: str) -> None:
-    jobs, servers = random_jobs(seed)
-    log = queue_of(jobs, servers)
-    machine = log_oracle.played(log, name)
-    starts = registration.replay_log(log, name, "given")
-    assert all(starts[job] <= time for job, time in machine.promises.items())
-    if name == "conservative":
-        assert len(machine.promises) == len(jobs)
-    else:  # each first job that had to wait was promised a start
-        assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
 
 
 SMALL = Jobs.of(
@@ -99,16 +54,6 @@ SMALL = Jobs.of(
     [10, 4, 10, 3, 20],
     user=["a", "b", "a", None, "b"],
 )
-
-
-def test_log_measures_confidence() -> None:
-    draw = np.random.default_rng(1)
-    covered = sum(
-        abs(sample.mean() - 1) <= (confidence(sample) or 0)
-        for sample in (draw.exponential(1, 1000) for _ in range(200))
-    )
-    assert 180 <= covered <= 200
-    assert confidence(np.ones(399)) is None
 
 
 def test_log_policy_uses_the_estimates_asked_for(tmp_path: Path) -> None:
@@ -170,40 +115,3 @@ def test_recorded_gives_the_reason_if_it_does_not_apply() -> None:
     assert (found.mean_response_time, found.mean_wait) == (8 / 3, 2 / 3)
     with pytest.raises(InputError, match="row 1, column 'start'"):
         Jobs.of([0, 5], [1, 1], [2, 3], start=[0, 4])
-
-
-OWN = '''
-"""A policy of a user's own."""
-from schedopt.policies.msfq import admission_rule
-
-@admission_rule("biggest", source="here", summary="the largest class that fits")
-def biggest(state):
-    return max(state.fitting(), key=lambda kind: state.needs[kind], default=None)
-'''
-
-
-def test_log_policy_of_a_user(tmp_path: Path) -> None:
-    path = tmp_path / "own.py"
-    path.write_text(OWN)
-    own = {policy.name: policy for policy in load_policies(read(path))}
-    queue = queue_of(SMALL, 4)
-    biggest = own["biggest"].run(queue)
-    assert biggest.starts.tolist() == [4, 0, 1, 24, 4]
-    assert biggest.note == "replayed in plain Python"
-    for policy in own.values():
-        forget(policy)
-
-
-SET = examples.unpack(ROOT / "archive" / "backfilling.zip", "")
-NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_backfilling_set_equals_plain_definitions(name: str) -> None:
-    queue = load(SET / "instances" / f"{name}.json")
-    with (SET / "starts" / f"{name}.csv").open() as file:
-        stored = list(csv.DictReader(file))
-    for policy in ("fcfs", "easy", "conservative", "saf"):
-        for _, rows, one in queue.parts():  # type: ignore[attr-defined]
-            starts = log_oracle.played(one, policy).starts
-            assert starts == [int(stored[row][policy]) for row in rows]

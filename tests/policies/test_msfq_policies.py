@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.msfq import at_load, of_classes, one_or_all
+from builders.msfq import at_load, of_classes
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
@@ -65,55 +65,6 @@ def test_evaluate_notices_a_growing_queue() -> None:
     result = evaluate(queue, "fcfs", options={"arrivals": 300_000})
     assert result.termination == "unstable"
     assert "kept growing" in str(result.message)
-
-
-def test_simulate_memory_does_not_grow_with_arrivals() -> None:
-    import tracemalloc
-
-    queue, peaks = at_load(8, 0.5), []
-    for arrivals in (100_000, 500_000):
-        tracemalloc.start()
-        rule = plan(queue, "msfq", threshold=4)
-        simulate(queue, rule, arrivals=arrivals, chunk=1 << 14)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 1.2 * peaks[0]
-
-
-def test_simulate_samples_numbers_and_phases() -> None:
-    queue = at_load(8, 0.9)
-    played = simulate(
-        queue, plan(queue, "msfq", threshold=4), arrivals=50_000, grid=np.arange(100, 1000, 1.0)
-    )
-    assert played.samples.shape == (900, 2)
-    assert played.samples.sum() > 0
-    assert played.phases[0].sum() == pytest.approx(played.time, rel=1e-9)
-    assert (played.phases[1, 1:] > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "says"),
-    [
-        ("msfq", {"threshold": 8}, "from 0 to 7"),
-        ("static-quickswap", {"threshold": 8}, "from 0 to 7"),
-    ],
-)
-def test_evaluate_refuses_bad_options_of_queues(
-    name: str, options: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(InputError, match=says):
-        evaluate(at_load(8, 0.5), name, options=options)
-
-
-def test_simulate_in_chunks_finds_the_known_mean() -> None:
-    queue, found = one_or_all(8, 2.5, 0.3), []
-    for chunk in (700, 200_000):
-        counters = simulate(queue, plan(queue, "nmsr"), arrivals=200_000, seed=1, chunk=chunk)
-        found.append(summarize(queue, counters, 200_000))
-    halves = [each.confidence for each in found if isinstance(each.confidence, float)]
-    assert len(halves) == 2
-    apart = abs(found[0].mean_response_time - found[1].mean_response_time)
-    assert apart < 2 * float(np.hypot(*halves))
 
 
 def single(load: float) -> Instance:
@@ -222,27 +173,9 @@ def test_admission_rule_with_a_wrong_choice_is_refused(choice: Any, says: str) -
     assert "admission rule mine" in str(caught.value)
 
 
-def test_admission_rule_that_fails_names_its_line() -> None:
-    def failing(state: State) -> int | None:
-        return state.needs[len(state.needs)]
-
-    register(failing)
-    with pytest.raises(InputError, match=r"IndexError.* in line \d+ of .*test_msfq_policies"):
-        evaluate(QUEUE, "mine")
-
-
 def test_run_with_a_class_never_served_is_unstable() -> None:
     register(lambda state: 0 if state.waiting[0] and state.free else None)
     found = evaluate(THREE, "mine")
     assert found.termination == "unstable"
     assert found.objective is None
     assert "need 2 has waited" in str(found.message)
-
-
-def test_evaluate_has_no_objective_if_the_run_is_too_short() -> None:
-    queue = at_load(64, 0.99, p1=0.999)
-    found = [evaluate(queue, "msf", options={"arrivals": 1000}, seed=s) for s in range(4)]
-    refused = [f for f in found if f.objective is None]
-    assert refused
-    assert all("the run is too short" in str(f.message) for f in refused)
-    assert {f.termination for f in refused} == {"not-applicable"}

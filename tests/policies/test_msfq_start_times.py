@@ -1,7 +1,6 @@
 """Starts: intervals hold what they say, and starts of others are checked against a policy."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,41 +136,6 @@ def test_start_times_of_an_export_without_a_past_have_no_intervals(tmp_path: Pat
     assert "--servers" in refused("start-times", export, "--at", "now")
 
 
-def exported(queue: Instance, starts: Floats, until: float) -> str:
-    """Return a log as a cluster exports it at a time, with starts and ends until then."""
-    jobs, zero = queue.jobs, np.datetime64("2026-01-01T00:00:00")
-    lines = ["JobID|User|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|TimelimitRaw|State"]
-    names = [None] if jobs.user is None else jobs.user.names
-    for row in np.flatnonzero(jobs.submit <= until).tolist():
-        submit, start = (str(zero + int(time)) for time in (jobs.submit[row], starts[row]))
-        elapsed = int(min(jobs.run[row], until - starts[row]))
-        state = "RUNNING" if starts[row] + jobs.run[row] > until else "COMPLETED"
-        if starts[row] > until:
-            start, elapsed, state = "Unknown", 0, "PENDING"
-        need, asked = jobs.need[row], -(-int(jobs.estimate[row]) // 60)  # type: ignore[index]
-        held = 0 if state == "PENDING" else need
-        user = names[jobs.user.codes[row]] if jobs.user else ""
-        lines.append(f"{row}|{user}|{submit}|{start}|{elapsed}|{held}|{need}|{asked}|{state}")
-    return "\n".join(lines) + "\n"
-
-
-def test_start_times_of_an_export_equal_those_of_its_log(tmp_path: Path) -> None:
-    drawn = log(900, 8, 11, load=0.95).jobs
-    times = ("submit", "run", "estimate")
-    queue = queue_of(replace(drawn, **{key: 60 * getattr(drawn, key) for key in times}), 8)
-    starts = play(queue, "easy")
-    until = max(moments(queue, starts, float(starts.max()), 6)) // 1
-    export = table(tmp_path / "sacct.txt", exported(queue, starts, until))
-    found = schedopt.start_times(export, until - float(drawn.submit[0]) * 60, servers=8)
-    expected = schedopt.start_times(queue, until)
-    assert found.judged == expected.judged >= found.needed
-    first = float(drawn.submit[0]) * 60
-    for one, other in zip(found.rows, expected.rows, strict=True):
-        assert one.job == other.job
-        times = [getattr(other, key) - first for key in ("earliest", "median", "latest")]
-        assert [one.earliest, one.median, one.latest] == pytest.approx(times, abs=120)
-
-
 JOBS = Jobs.of([0, 0, 1, 2, 2], [2, 3, 1, 4, 1], [10, 4, 8, 3, 20], [10, 4, 10, 3, 20])
 RIGHT = {  # four servers, worked out by hand
     "fcfs": [0, 10, 10, 18, 21],
@@ -232,21 +196,6 @@ def test_check_starts_within_a_tolerance(tolerance: str, said: str, small_log: P
     assert said in run(*asked, status=0 if "all" in said else 1).stdout
 
 
-def test_check_starts_matches_job_names(tmp_path: Path) -> None:
-    names = ["7", "8_1", "8_2", "9+0", "=x"]
-    named = replace(JOBS, name=np.array(names, dtype=np.dtypes.StringDType()))
-    schedopt.dump(queue_of(named, 4), tmp_path / "log.json")
-    log, starts = tmp_path / "log.json", tmp_path / "starts.csv"
-    run("evaluate", log, "--policy", "easy", "--option", f"starts={starts}")
-    lines = starts.read_text().splitlines()
-    assert lines == ["job,start", "7,0", "8_1,10", "8_2,1", "9+0,29", "'=x,9"]
-    assert "all 5 jobs" in run("check-starts", log, starts).stdout
-    table(starts, starts.read_text().replace("8_2,1", "8_2,2"))
-    assert (
-        "job 8_2 starts at 2, and should at 1" in run("check-starts", log, starts, status=1).stdout
-    )
-
-
 def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
     return f"job,start\n{starts}", words
 
@@ -276,20 +225,6 @@ def test_check_starts_refuses_bad_tables(
     told = refused("check-starts", small_log, starts, *words)
     assert said in told
     assert place in told
-
-
-def test_check_starts_of_a_plain_log(tmp_path: Path) -> None:
-    lines = [f"{7 - i} {i} -1 {1 + i} 2 -1 -1 2 {2 + i}" + " -1" * 9 for i in range(3)]
-    swf = table(tmp_path / "log.swf", "\n".join([";", *lines, "4 5 -1 0 2 -1 -1 2 1" + " -1" * 9]))
-    by_name = table(tmp_path / "named.csv", "job,start\n7,0\n6,1\n4,6\n5,3\n")
-    by_row = table(tmp_path / "rows.csv", "job,easy\n0,0\n1,1\n2,3\n3,7\n")
-    assert "all 4 jobs" in run("check-starts", swf, by_name, "--servers", "2").stdout
-    asked = ("check-starts", swf, by_row, "--servers", "2")
-    assert "job 4 starts at 7" in run(*asked, status=1).stdout
-    assert "the header has no MaxProcs" in refused("check-starts", swf, by_name)
-    classes = ("example:one-or-all", by_name)
-    assert "an instance of a log" in refused("check-starts", *classes)
-    assert "an instance of a log" in refused("start-times", "example:one-or-all", "--at", 1)
 
 
 @tried(
