@@ -195,21 +195,6 @@ def test_replan_from_sacct_changes_nothing_where_nothing_is_new(
     assert "scancel" not in text
 
 
-def test_replan_takes_tasks_missing_from_sacct_as_waiting(plan: NightPlan, tmp_path: Path) -> None:
-    rows = [row for row in accounts_at(plan, NOW, None) if "PENDING" not in row]
-    again = schedopt.replan(plan, at=NOW, state=written(tmp_path, *rows))
-    assert {change.change for change in again.changes} == {"kept"}
-    text = again.script("slurm")
-    tasks = plan.run.solution.tasks
-    waiting = Counter((task.job, task.stage + 1) for task in tasks if task.start >= NOW)
-    assert Counter(submitted(text)) == waiting
-    assert text.count("scancel") == len(waiting)
-    late = NOW + 7200  # what should have begun since then has not
-    again = schedopt.replan(plan, at=late, state=written(tmp_path, *rows))
-    begun = {(t.job, t.stage, t.task) for t in again.result.solution.tasks if t.start < late}
-    assert begun <= {(t.job, t.stage, t.task) for t in tasks if t.start < NOW}
-
-
 def test_replan_script_submits_failed_tasks_again(plan: NightPlan, tmp_path: Path) -> None:
     given = releases(plan.instance, plan.run.solution.tasks, plan.result.constraints)
     runs = [

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.constraints import Constraint, Forbid, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import Offer, bill_of, twins_of, with_cloud
 
 PRICE = "1@0.5"
@@ -80,16 +79,6 @@ def test_cloud_plan_has_best_reward_at_least_bill(
     assert (result.objective, bill_of(whole, result.solution.selected)) == expected
 
 
-def test_cloud_share_of_farm_is_unchanged() -> None:
-    night = night_of([(5, 4), (5, 4), (5, 4)])
-    cap = schedopt.FairShare(by="team", at_most={"a": 0.5}, name="cap")
-    offer = Offer.of(PRICE, 0.0, everything=False)
-    whole, rules, _ = with_cloud(night, [cap], offer, [])
-    result = schedopt.solve(whole, formulation="schedule", constraints=rules)
-    assert result.objective == 10  # one job of 4 hours of team a, of 8 hours
-    assert result.proven
-
-
 @pytest.mark.parametrize(
     "rule", [Require(name="must", jobs=("j0",)), Forbid(name="forbid", jobs=("j1",))]
 )
@@ -110,12 +99,6 @@ def test_cloud_keeps_jobs_with_precedence_on_the_farm() -> None:
     assert len(notes) == 2
 
 
-@pytest.mark.parametrize("text", ["200", "0@1", "2@-1", "2.5@1"])
-def test_offer_refuses_what_is_no_offer(text: str) -> None:
-    with pytest.raises(InputError, match="PROCESSORS@PRICE"):
-        Offer.of(text, None, everything=False)
-
-
 NIGHT = ["--processors", 3, "--from", "20:00", "--until", "06:00"]
 
 
@@ -130,21 +113,6 @@ def test_plan_with_cloud_prints_the_bill(words: list[object], line: str) -> None
     shown = run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", *words).stdout
     assert line in shown
     assert "no plan earns more" in shown
-
-
-def test_explain_of_a_plan_with_cloud_counts_both_places_of_a_job() -> None:
-    night = night_of([(4, 2), (3, 2), (2, 2)], deadline=2)
-    whole, rules, _ = with_cloud(night, (), Offer.of(PRICE, 0.5, everything=False), ["j0", "j2"])
-    result = schedopt.solve(whole, formulation="schedule", constraints=rules, explain=True)
-    assert result.objective == 4  # a job in the cloud for two hours costs 1
-    assert result.explanation is not None
-    left_out = {one["job"]: one for one in result.explanation["left_out"]}
-    assert left_out.keys() == {"j1", "j2"}
-    assert left_out["j1"]["needed"] == 4
-    assert left_out["j1"]["reason"] == "rule:budget"  # j0 could run in the cloud
-    assert left_out["j2"]["needed"] == 4
-    assert [one["rule"] for one in result.explanation["rules"]] == ["budget"]
-    assert result.explanation["rules"][0]["gains"] == ["j1"]
 
 
 @pytest.mark.parametrize(

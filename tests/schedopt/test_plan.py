@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 from builders.cli import invoked
-from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Seats
@@ -17,7 +16,6 @@ from schedopt.instances.dssp.jobtable import convert
 from schedopt.planning.reasons import reasons
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_of, plan_table, write
-from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 
 FARM = Path(__file__).parents[2] / "instances" / "dssp" / "farm.csv"
@@ -53,15 +51,6 @@ def test_plan_table_of_a_farm(farm: Instance) -> None:
         assert 1 <= row["processors"] <= farm.processors
 
 
-def test_plan_table_keeps_added_seats() -> None:
-    jobs = tuple(Job(name=name, reward=1, stages=((5.0,),)) for name in "ab")
-    night = Instance(name="seats", processors=2, deadline=10, jobs=jobs)
-    seats = Seats(name="houdini", capacity=1, use={"a": 1, "b": 1})
-    table = plan_table(night, solve(night, constraints=[seats]))
-    assert sorted(table["start"].to_list()) == [0.0, 5.0]
-    assert plan_table(night, solve(night))["start"].to_list() == [0.0, 0.0]
-
-
 EVIL = ("=1+1", "@x", "+y", "-z", "'q", 'a"b,c', "<b>&", "job", "start", "\u202ex")
 
 
@@ -92,23 +81,6 @@ def test_plan_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
     ]
     write(plan, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(plan.frame())
-
-
-def test_plan_table_is_plotted(farm: Instance) -> None:
-    table = plan_table(farm, solve(farm))
-    (axes,) = plot(table, instance=farm).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [
-        *table.filter("run").sort("start", "end", "job")["job"],
-        "director's cut",
-        "pyro test",
-        "turntable",
-    ]
-    assert axes.get_title() == "5 jobs run, 0 late; 3 left out"
-    assert axes.get_xlim()[1] * 3600 > farm.deadline
-    assert "deadline" in axes.get_legend_handles_labels()[1]
-    predicted = Job(name="a", reward=1, demand=3, critical_path=3)
-    night = Instance(name="predicted", processors=1, deadline=9, jobs=(predicted,))
-    assert "a plan in which a job runs" in str(refusal(plot, plan_table(night, solve(night))))
 
 
 def season(seed: int) -> Instance:

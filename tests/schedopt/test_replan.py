@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
@@ -16,9 +15,6 @@ from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, Observed
-from schedopt.planning.observed import observe
-from schedopt.verbs.check import judged
 
 TITLES = ("job", "status", "start", "processors", "end", "pool")
 Times = dict[str, tuple[float, float]]
@@ -55,45 +51,6 @@ def chain(instance: Instance, *steps: tuple[float, pl.DataFrame | None]) -> Any:
 TWO = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)))
 
 
-CHAINS: dict[str, tuple[Instance, list[tuple[float, str]], Times, float]] = {
-    "lost processors ran the tasks that started last": (
-        night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))),
-        *([(7, ",,,-1")], {"a": (0, 9), "b": (0, 17)}, 9),
-    ),
-    "added processors run their tasks on": (
-        Instance(
-            name="pools",
-            deadline=8,
-            pools={"p": 1, "q": 1},
-            jobs=(Job(name="a", reward=8, stages=((8.0, 8.0, 8.0),)),),
-        ),
-        *([(0, ",,,2,,q"), (6, ""), (6, ",,,+1,,q")], {"a": (0, 8)}, 8),
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CHAINS)
-def test_replan_follows_what_happened_in_the_night(case: str) -> None:
-    instance, steps, expected, objective = CHAINS[case]
-    plan = chain(instance, *((at, state(told) if told else None) for at, told in steps))
-    assert times(plan) == expected
-    assert plan.result.objective == objective
-
-
-def test_replan_moves_a_running_task_if_its_processor_is_lost() -> None:
-    instance = night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),)))
-    plan = chain(instance, (3, state(",,,-1")), (3.5, None))
-    (long,) = (t for t in plan.result.solution.tasks if (t.job, t.end) == ("a", 4))
-    assert long.processor == 0
-    history = plan.result.document().history
-    assert [one["processors"] for one in history if one.get("until") == 4][-1] == [0]
-    changed = plan.result.document()
-    tasks = [t | {"processor": 1} if t["end"] == 4 else t for t in changed.solution["tasks"]]
-    document = msgspec.structs.replace(changed, solution=changed.solution | {"tasks": tasks})
-    with pytest.raises(InputError, match="on processors"):
-        judged(None, document)
-
-
 def test_machine_without_any_processor_is_refused_by_its_report() -> None:
     with pytest.raises(InputError, match="state: found none; expected a processor before"):
         schedopt.replan(schedopt.plan(TWO), at=0, state=state(",,,0"))
@@ -114,14 +71,6 @@ def evening(**more: Any) -> Instance:
     )
     given: dict[str, Any] = {"processors": 2, "deadline": 10, "unit": "h"} | more
     return Instance(name="night", jobs=jobs, start="2026-10-24T20:00[Europe/Berlin]", **given)
-
-
-def test_times_within_a_minute_are_the_same_by_the_clock() -> None:
-    jobs = (Job(name="a", reward=5.0, stages=((60.0,),)),)
-    given: dict[str, Any] = {"processors": 1, "deadline": 600, "unit": "m", "jobs": jobs}
-    instance = Instance(name="n", start="2026-11-28T20:00+01:00", **given)
-    for end, kind in (("60.5", "kept"), ("62", "later")):
-        assert kinds(chain(instance, (30, state(f"a,running,,,{end}")))) == {"a": kind}
 
 
 def test_replan_gives_a_reason_for_jobs_that_no_longer_run() -> None:
@@ -218,40 +167,6 @@ def test_replan_adds_jobs_during_the_night(tmp_path: Path) -> None:
         schedopt.replan(plan, at=2, add=more)
 
 
-@pytest.mark.parametrize("title", ["Pool", ""])
-def test_jobs_are_added_to_groups_and_without_a_column_of_seats(title: str, tmp_path: Path) -> None:
-    """A cap of 40% counts the added job; a table without the grouping is noted."""
-    night = tmp_path / "night.csv"
-    night.write_text("name,reward,tasks,Pool,seats:a\nx,5,1x4h,fx,1\ny,1,1x1h,fx,1\n")
-    farm: dict[str, Any] = {"processors": 1, "from_": "20:00", "until": "06:00"}
-    plan = schedopt.plan(night, **farm, seats={"a": 1}, cap={"Pool:*": 0.4}, groups="Pool")
-    more = tmp_path / "more.csv"
-    more.write_text(f"name,reward,tasks,{title or 'status'}\nz,9,1x2h,fx\n")
-    new = schedopt.replan(plan, at="21:00", add=more)
-    assert kinds(new).get("z") == (None if title else "added")
-    assert any("added jobs have no column 'Pool'" in note for note in new.notes) is not bool(title)
-
-
-def test_replan_handles_times_that_are_not_decimal_fractions() -> None:
-    draw = Random(0)  # noqa: S311
-    jobs = tuple(
-        Job(
-            name=f"j{n}",
-            reward=float(draw.randint(1, 9)),
-            stages=tuple(tuple(draw.randint(1, 90) / 60 for _ in range(3)) for _ in range(2)),
-        )
-        for n in range(4)
-    )
-    instance = Instance(name="n", processors=3, deadline=4, unit="h", jobs=jobs)
-    plan: Any = schedopt.plan(instance, threads=1, time_limit=5)
-    running = [row["job"] for row in plan.rows if row["run"] and row["start"] < 1.1 < row["end"]]
-    for at, told in ((1.1, f"{running[0]},failed"), (1.3, f"{running[-1]},running,,,2.7")):
-        plan = schedopt.replan(plan, at=at, state=state(told), threads=1, time_limit=5)
-        assert plan.result.termination != "error", plan.result.message
-        assert not plan.result.violations
-        assert schedopt.check(instance, plan.result).whole
-
-
 # --- the plan document ----------------------------------------------------------------------
 
 
@@ -261,11 +176,6 @@ def two_jobs() -> Instance:
         Job(name="b", reward=4, stages=((1.0, 1.0), (2.0,))),
     )
     return Instance(name="two", processors=2, deadline=8, jobs=jobs)
-
-
-def reported(*reports: Observed, now: float = 2.0) -> tuple[list[Event], list[str]]:
-    plan = PlanInHand.of(schedopt.plan(two_jobs()).result)
-    return observe(plan.night_state(), plan.tasks(), now, reports)
 
 
 def test_plan_document_holds_the_night_and_an_empty_history(tmp_path: Path) -> None:
@@ -279,12 +189,6 @@ def test_plan_document_holds_the_night_and_an_empty_history(tmp_path: Path) -> N
     again = tmp_path / "again.json"
     schedopt.dump(schedopt.load(file), again)
     assert json.loads(again.read_bytes()) == document
-
-
-def test_task_that_should_have_ended_is_taken_to_end_now() -> None:
-    events, notes = reported(Observed("b", 0, 0, status="running"))
-    assert notes == ["b was expected to end at 1; it is assumed to end now"]
-    assert [e.until for e in events if (e.job, e.task) == ("b", 0)] == [2.0]
 
 
 # --- tomorrow ---------------------------------------------------------------------------------
@@ -320,21 +224,6 @@ def test_past_is_remembered_by_the_rule_of_the_same_name(tmp_path: Path) -> None
     (rule,) = document["night"]["constraints"]
     assert (rule["name"], rule["at_most"], rule["past"]) == ("cap", {"fx": 0.9}, {"fx": 8})
     assert not document["constraints"]
-
-
-def test_past_of_a_cap_of_the_farm_keeps_tonights_bound(tmp_path: Path) -> None:
-    usage = tmp_path / "usage.json"
-    table = pl.DataFrame(
-        {"name": ["a", "b"], "reward": [5, 4], "tasks": ["4h", "4h"], "team": ["fx", "fx"]}
-    )
-    how: dict[str, Any] = {"processors": 1, "until": "10h"}
-    first = schedopt.plan(table, cap=["team:fx=0.5"], **how)
-    schedopt.dump(schedopt.carry(first.result, window=2), usage)
-    then = schedopt.plan(table, cap=["team:fx=0.4"], past=usage, **how)
-    (rule,) = then.result.constraints
-    assert isinstance(rule, FairShare)
-    assert (rule.at_most, rule.window) == ({"fx": 0.4}, 2)
-    assert rule.past["fx"] == pytest.approx(4 * 3600)
 
 
 # --- the command line -------------------------------------------------------------------------

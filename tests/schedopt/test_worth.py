@@ -1,6 +1,5 @@
 """What jobs are worth in a plan: priorities, strict order, chosen jobs, caps, and what-ifs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -137,14 +136,3 @@ def test_plan_refuses_wrong_rewards_and_names(words: list[str], said: str, tmp_p
     (tmp_path / "jobs.csv").write_text(SHOWS)
     given = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h"]
     assert said in refused("plan", *given, *words)
-
-
-def test_replan_keeps_strict_order(tmp_path: Path) -> None:
-    levels = 40
-    text = "name,priority,tasks\n" + "".join(f"j{i},{i},6x1h\n" for i in range(levels))
-    plan, state = tmp_path / "plan.json", tmp_path / "state.csv"
-    before = planned(tmp_path, text, "--until", "2h", "--reward", "strict", "-o", plan)
-    assert runs(before) == {f"j{levels - 1}", f"j{levels - 2}"}
-    state.write_text(f"job,status,start,processors\nj{levels - 1},failed,,\n")
-    done = run("replan", plan, "--at", "1h", "--state", state, "--json")
-    assert json.loads(done.stdout)["solution"]["selected"] == [f"j{levels - 1}"]
