@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from schedopt.instances.constraints import FairShare, Seats
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
@@ -102,24 +102,3 @@ def test_check_schedule_refuses_unpaid_jobs_of_a_solution() -> None:
 def test_check_schedule_judges_side_constraints() -> None:
     capped = a_night(constraints=(FairShare(by="team", at_most={"fx": 0.5}, name="fx cap"),))
     assert judged(document(), capped) == ["fx cap: fx gets 0.6, at most 0.5 asked"]
-
-
-def test_check_schedule_judges_releases_deadlines_and_seats() -> None:
-    def changed(**of_b: float) -> Instance:
-        a, b = a_night().jobs
-        return a_night(jobs=(a, msgspec.structs.replace(b, **of_b)))
-
-    assert judged(document(), changed(release=2.0)) == []
-    assert judged(document(), changed(release=2.5)) == [
-        "tasks that start before 0 or their job's release: b[0][0], released at 2.5"
-    ]
-    assert judged(document() | {"objective": 9.0}, changed(deadline=8.0)) == []
-    assert judged(document(), changed(deadline=8.5)) != []
-    enough = Seats(name="sim", capacity=2, use={"a": 1, "b": 1})
-    assert judged(document(), a_night(constraints=(enough,))) == []
-    one = Seats(name="sim", capacity=1, use={"a": 1})
-    assert judged(document(), a_night(constraints=(one,))) == [
-        "sim: more held than the 1 there are: 2 at 0"
-    ]
-    none = Seats(name="sim", capacity=0, use={"b": 1})
-    assert "sim: b holds more than there are" in judged(document(), a_night(constraints=(none,)))

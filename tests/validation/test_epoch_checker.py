@@ -134,16 +134,6 @@ def test_reprove_epoch_bound_and_no_more(instance: Instance) -> None:
     assert judged(instance, given, result.bound + 0.5)
 
 
-def test_reprove_epoch_refuses_another_sense_or_formulation() -> None:
-    instance = packing([5, 5, 5], 8, 1)
-    given = {"kind": "nodes"}
-    assert judged(instance, given, 16.0) is None
-    assert "minimized" in str(judged(instance, given, 16.0, sense="maximize"))
-    assert "says nothing" in str(judged(instance, given, 16.0, formulation="rectangles"))
-    assert "cannot be read" in str(judged(instance, {"kind": "nodes", "x": 1}, 16.0))
-    assert "shows 16" in str(judged(instance, given, 24.0))
-
-
 def test_reprove_epoch_with_bundles_and_jobs_apart() -> None:
     bundled = packing([8, 1, 1, 1], 8, 1, [Together(jobs=("j2", "j3"))])
     assert judged(bundled, {"kind": "nodes"}, 16.0) is None

@@ -8,7 +8,6 @@ from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 
-import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.msfq import Instance, Partition, Replayed
 from schedopt.instances.msfq.answers import pack_starts
@@ -124,28 +123,3 @@ def test_check_log_judges_side_constraints() -> None:
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
-
-
-def test_check_log_reproves_a_bound_or_refuses_it() -> None:
-    queue = queue_of(*random_jobs(11))
-    document = schedopt.solve(queue, certificate=True).document()
-    assert check(queue, document).bound == "re-proved"
-    certificate: Any = document.certificate
-
-    def faults(**changes: Any) -> str:
-        wrong = msgspec.structs.replace(document, certificate=certificate | changes)
-        report = check(queue, wrong)
-        assert report.bound.startswith("believed")
-        return "; ".join(report.violations)
-
-    free = [0] * len(certificate["prices"])
-    assert "proven" in faults(prices=free)
-    assert "proven" in faults(unit=2 * certificate["unit"])
-    assert "grid" in faults(grid=certificate["grid"][::-1])
-    assert "cannot be read" in faults(kind="faith")
-    solution = dict(document.solution)
-    lower = solution | {"policies": solution["policies"] | {"oracle": 0.5}}
-    above = solution | {"bounds": solution["bounds"] | {"prices": 1e9}}
-    for changed, words in ((lower, "the best"), (above, "greatest")):
-        wrong = msgspec.structs.replace(document, solution=changed)
-        assert words in str(check(queue, wrong).violations)
