@@ -2,44 +2,11 @@
 
 from typing import Any
 
-import msgspec
 from builders.refusals import refusal
 
 import schedopt
 from schedopt.formulations.dssp import Season
 from schedopt.instances import files
-from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
-
-
-def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
-    worth = instance.objective_of(solution)
-    told = {"solution": solution, "objective": worth, "bound": worth, "gap": 0.0}
-    claim = msgspec.structs.replace(schedopt.solve(instance), **told)
-    return tuple(schedopt.check(instance, claim).violations)
-
-
-def test_check_season_names_each_fault() -> None:
-    text = (
-        b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
-        b'{"name":"a","reward":1,"stages":[[3]],"groups":{"team":"fx"},"last_night":1},'
-        b'{"name":"b","reward":1,"stages":[[3]],"groups":{"team":"fx"}}],'
-        b'"constraints":[{"kind":"fair-share","by":"team","at_most":{"fx":1}}]}'
-    )
-    instance = files.parse(text)
-    assert not found(instance, selected_nights(instance, [[0], [1]]))
-    for nights, word in (
-        ([[], [0]], "is for nights 1 to 1"),
-        ([[1], [1]], "run on two nights: b"),
-        ([[0, 1], []], "night 1"),
-        ([[0]], "nights: 1, and there are 2"),
-        ([[0], [1], []], "nights: 3, and there are 2"),
-    ):
-        told = found(instance, selected_nights(instance, nights))
-        assert any(word in what for what in told), (nights, told)
-    right = selected_nights(instance, [[0], [1]])
-    night = msgspec.structs.replace(right.nights[0], shares={"team": {"fx": 0.5}})
-    wrong = msgspec.structs.replace(right, nights=(night, right.nights[1]))
-    assert any("shares" in what for what in found(instance, wrong))
 
 
 def test_native_constraints_and_the_default_formulation() -> None:

@@ -90,14 +90,3 @@ def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, k
     shared = schedopt.evaluate(instance, "smartfill")
     assert not shared.violations
     assert optimum.bound * (1 - 1e-9) <= shared.objective <= optimum.objective * (1 + 1e-9)
-
-
-@tried(
-    20,
-    st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8),
-    st.sampled_from(["hesrpt", "equi", "srpt", "helrpt"]),
-)
-def test_share_policies_wait_for_arrivals(jobs: list[tuple[int, int]], name: str) -> None:
-    sizes, arrivals = zip(*jobs, strict=True)
-    result = schedopt.evaluate(cluster(sizes, Power(p=0.5), 4, arrivals=arrivals), name)
-    assert result.violations == () and result.checked

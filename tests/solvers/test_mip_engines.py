@@ -1,18 +1,12 @@
 """HiGHS and other solvers of the same models: limits, interruption, incumbents, edge cases."""
 
-import _thread
-import threading
-from random import Random
-
 import pyomo.environ as pyo
 import pytest
 
 import schedopt
 from schedopt.instances.dssp import Instance
 from schedopt.instances.extras import installed
-from schedopt.solvers import mip
-from schedopt.solvers.mip import engine_of
-from schedopt.solvers.result import Limits, gap
+from schedopt.solvers.result import gap
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -45,30 +39,6 @@ def test_native_constraints_reach_every_engine(name: str) -> None:
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
 
 
-def many_budgets(jobs: int = 200, budgets: int = 15) -> schedopt.dssp.Instance:
-    """A knapsack of many dimensions, which takes a solver of mixed-integer programs hours."""
-    random = Random(7)  # noqa: S311
-    use = [[random.randrange(100, 1000) for _ in range(jobs)] for _ in range(budgets)]
-    worth = [sum(row[j] for row in use) // budgets + random.randrange(100) for j in range(jobs)]
-    return schedopt.dssp.Instance(
-        name="many-budgets",
-        processors=1,
-        deadline=1e6,
-        jobs=tuple(
-            schedopt.dssp.Job(name=f"j{j}", reward=worth[j], demand=1.0, critical_path=1.0)
-            for j in range(jobs)
-        ),
-        constraints=tuple(
-            schedopt.Resource(
-                name=f"budget-{i}",
-                use={f"j{j}": float(row[j]) for j in range(jobs)},
-                capacity=sum(row) / 2,
-            )
-            for i, row in enumerate(use)
-        ),
-    )
-
-
 OPTIMUM = 321958
 """Of `hard`, by the knapsack core."""
 
@@ -82,19 +52,3 @@ def test_mip_keeps_the_incumbent_at_a_time_limit(hard: Instance, name: str) -> N
     if result.termination == "time-limit":
         assert result.solution_status != "optimal"
     assert result.gap == gap(result.objective, result.bound)
-
-
-@pytest.mark.parametrize("name", ["highs", *HERE])
-def test_mip_keeps_the_incumbent_when_interrupted(name: str) -> None:
-    seen: list[float] = []
-
-    def interrupt(seconds: float, best: object, bound: object) -> None:
-        if best is not None and not seen:
-            seen.append(seconds)
-            threading.Thread(target=_thread.interrupt_main).start()
-
-    model = schedopt.dssp.Selection(many_budgets())
-    result = mip.solve(engine_of(name), model, Limits(time_limit=60, watch=interrupt))
-    assert seen
-    assert (result.termination, result.solution_status) == ("interrupted", "feasible")
-    assert result.objective is not None
