@@ -46,6 +46,7 @@ from schedopt.instances.msfq import ClassTime, OptimalTable
 from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.msfq import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
+from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.solvers.result import Result
 
 ROUNDING = 64 * 2.0**-53
@@ -160,7 +161,9 @@ class PolicySearch(QueueSearch):
 
     def _work(self) -> Iterator[None]:
         process, options = self._process, self._formulation.options
-        decisions = likely_policy(process)
+        threshold = self.incumbent = best_threshold(process)
+        decisions = threshold.decisions
+        yield
         while self._states() <= options["most"]:
             box = Box(process, self._side, self._top)
             rule = box.fit(decisions)
@@ -175,12 +178,13 @@ class PolicySearch(QueueSearch):
             if bound >= (1.0 - ROUGH) * max(box.gain, self._bound):
                 found = box.runnable(rule)
                 decisions = found.decisions
-                if found.truncation <= TRUNCATED * found.cost:
-                    self.incumbent = found  # a later estimate replaces an earlier one
+                near = found.truncation <= TRUNCATED * found.cost
+                if near and found.cost < threshold.cost:  # a later estimate replaces an earlier one
+                    self.incumbent = found
                 grows = np.abs(box.lost) >= RELEVANT * np.abs(box.lost).max()
             self._keep_bound(box, bound)
             best = self.incumbent
-            if best and best.cost - self._bound <= options["tolerance"] * best.cost:
+            if best.cost - self._bound <= options["tolerance"] * best.cost:
                 return
             yield
             self._side = int(self._side * GROWTH ** grows[0])
@@ -465,22 +469,23 @@ class PolicyEquations:
         return gain, (out / self._rates).reshape(self.shape)
 
 
-def likely_policy(process: Process) -> Decisions:
-    """Return MSFQ at the threshold up to k - 2 that is best by an approximation.
+def best_threshold(process: Process) -> Incumbent:
+    """Return lazy MSFQ as a policy, at the threshold up to k - 2 that is best by an approximation.
 
-    It drains when a large job waits. At the threshold k - 1 its decisions depend on more than the
-    numbers of jobs.
+    At the threshold k - 1 its decisions depend on more than the numbers of jobs.
     """
     system = process.system
     curve = approximation.area(system)
     likely = process.small_cost * system.l1 * curve.small
     likely += process.large_cost * system.lk * curve.large
     l = int(np.argmin(likely[: system.k - 1]))
+    small, large = exact(system, l, lazy=True)
+    cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
     decisions = np.ones((2, system.k, 2), np.int8)
     decisions[:, :, 0] = 0
     decisions[1, 1 : l + 1] = 0
     decisions[1, 0] = 2
-    return decisions
+    return Incumbent(decisions, cost, small)
 
 
 def as_table(model: OptimalPolicy, found: Incumbent, large: float, *, span: float) -> OptimalTable:

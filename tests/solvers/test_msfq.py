@@ -38,6 +38,7 @@ from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
+from schedopt.solvers.msfq.optimal_policy import PolicyEquations, count_jobs
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result
@@ -140,10 +141,26 @@ def test_optimal_policy_is_within_the_gap_by_an_independent_chain() -> None:
     assert result.bound < cost < result.bound * (1 + 1e-6)
 
 
-def test_optimal_policy_at_a_time_limit_keeps_the_bound() -> None:
-    result = solve(at_load(16, 0.95), formulation="optimal-policy", time_limit=0.0)
-    assert (result.termination, result.solution) == ("time-limit", None)
-    assert 0.999 <= result.bound < 8
+def test_optimal_policy_at_a_time_limit_is_a_threshold() -> None:
+    queue = at_load(16, 0.95)
+    result = solve(queue, formulation="optimal-policy", time_limit=0.0)
+    assert result.termination == "time-limit"
+    assert not result.violations
+    assert 0.999 <= result.bound < result.objective < 50
+
+
+@pytest.mark.parametrize("l", [0, 1])
+def test_cost_of_lazy_msfq_is_that_of_its_decisions(l: int) -> None:
+    system = Threshold(at_load(3, 0.6)).system
+    decisions = np.ones((62, 3, 102), np.int8)
+    decisions[:, :, 0] = 0
+    decisions[1:, 1 : l + 1, :-2] = 0
+    decisions[1:, 0, :-2] = 2
+    equations = PolicyEquations(decisions, system)
+    rates = system.l1, system.lk
+    expected = exact(system, l, lazy=True)
+    for jobs, rate, time in zip(count_jobs(3, equations.shape), rates, expected, strict=True):
+        assert equations.solve(jobs)[0] / rate == pytest.approx(time, rel=1e-6)
 
 
 FIXED = (

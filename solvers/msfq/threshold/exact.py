@@ -11,6 +11,10 @@ contracts towards 1, Π is a series that is linear in π_0..π_{k-1}. Its coeffi
 transform on a circle, give k linear equations for π_0..π_{k-1}. The means follow from the balance
 of first and second moments.
 
+In lazy MSFQ, whose decisions depend on the numbers of jobs alone, a drain begins only when a large
+job arrives. It has one more unknown, y = E[τ^M; n >= k] with τ = B_S(λ_k): the probability that no
+large job arrives in phase 2.
+
 This goes beyond the paper, which assumes n >= k (section 5.2).
 
 Symbols, with their names in the code where these differ:
@@ -67,9 +71,10 @@ class Point(NamedTuple):
     mk: float
     k: int
     l: int
+    lazy: bool
 
 
-def exact(system: System, threshold: int) -> tuple[float, float]:
+def exact(system: System, threshold: int, *, lazy: bool = False) -> tuple[float, float]:
     """Return the mean response times of small and of large jobs at a threshold.
 
     Parameters
@@ -78,6 +83,8 @@ def exact(system: System, threshold: int) -> tuple[float, float]:
         A stable one-or-all system.
     threshold : int
         l, from 0 to k - 1.
+    lazy : bool
+        Whether a drain begins only when a large job arrives.
 
     Returns
     -------
@@ -85,13 +92,13 @@ def exact(system: System, threshold: int) -> tuple[float, float]:
         In the unit of time of the rates. Infinite where the mean of phase 3 overflows.
     """
     l1, lk, m1, mk = map(np.float64, system[1:])
-    point = Point(l1, lk, m1, mk, system.k, threshold)
+    point = Point(l1, lk, m1, mk, system.k, threshold, lazy)
     with np.errstate(all="ignore"):
-        pi = _stationary(point)
+        pi, y = _stationary(point)
         table, tail = cycle_means(point)
         if not np.isfinite(pi).all() or not np.isfinite(table).all():
             return np.inf, np.inf
-        basis = _moments(system, pi, table, tail)
+        basis = _moments(system, pi, y, table, tail)
         cycle, *areas = (table @ pi + tail @ basis)[:3]
     small, large = areas[0] / (system.l1 * cycle), areas[1] / (system.lk * cycle)
     if not (np.isfinite(small) and np.isfinite(large) and cycle > 0):
@@ -105,32 +112,42 @@ def exact_curve(system: System) -> Curve:
     return Curve(times[:, 0], times[:, 1], np.ones(system.k, dtype=np.bool_))
 
 
-def _stationary(point: Point) -> Any:
+def _stationary(point: Point) -> tuple[Any, float]:
+    """Return π_0..π_{k-1}, and y, which is 0 unless the policy is lazy."""
     k = point.k
     radius, count, _ = circle(k)
     free, terms = series(point)
     spectrum = np.conj(np.column_stack([free, terms]))
     values = np.fft.irfft(spectrum, count, axis=0)  # coefficients times radius^n
     powers = radius ** -np.arange(k)
-    rows = values[:k] * powers[:, None]  # π_m = rows[m, 0] + Σ rows[m, 1+n]·π_n
-    return np.linalg.solve(np.eye(k) - rows[:, 1:], rows[:, 0])
+    rows = values[:k] * powers[:, None]  # π_m = rows[m, 0] + Σ rows[m, 1+n]·π_n, and of y
+    matrix, right = np.eye(k + 1), np.zeros(k + 1)
+    matrix[:k] -= rows[:, 1:]
+    right[:k] = rows[:, 0]
+    if point.lazy:  # y follows from Π(τ)
+        gap = float(busy_gap(point.lk, point.l1, k * point.m1))
+        free, terms = series(point, gap)
+        matrix[k] = (1.0 - gap) ** np.minimum(np.arange(k + 1), k - 1) - terms[0].real
+        right[k] = free[0].real
+    solved = np.linalg.solve(matrix, right)
+    return solved[:k], float(solved[k])
 
 
-def _moments(system: System, pi: Any, table: Any, tail: Any) -> Any:
-    """Return P, E[M] and E[M²] of M = n - k + 1 over n >= k, from the balance of moments."""
+def _moments(system: System, pi: Any, y: float, table: Any, tail: Any) -> Any:
+    """Return P, E[M], E[M²] and y of M = n - k + 1 over n >= k, from the balance of moments."""
     k = system.k
     n = np.arange(k)
     rest = 1.0 - pi.sum()
     first, second = tail[3], tail[4]  # of A, the time in which the next small jobs gather
     l1 = system.l1
-    known = l1 * (table[3] @ pi + first[0] * rest)
+    known = l1 * (table[3] @ pi + first[0] * rest + first[3] * y)
     m1 = (known - n @ pi - (k - 1) * rest) / (1.0 - l1 * first[1])
     # E[n²] = E[n] + λ_1²·E[A²]
     left = (n * n) @ pi + (k - 1) ** 2 * rest + 2 * (k - 1) * m1
     mean = n @ pi + (k - 1) * rest + m1
-    known = l1 * l1 * (table[4] @ pi + second[0] * rest + second[1] * m1)
+    known = l1 * l1 * (table[4] @ pi + second[0] * rest + second[1] * m1 + second[3] * y)
     m2 = (mean + known - left) / (1.0 - l1 * l1 * second[2])
-    return np.array([rest, m1, m2])
+    return np.array([rest, m1, m2, y])
 
 
 def busy_gap(theta: Any, arrival: float, service: float) -> Any:
@@ -146,10 +163,10 @@ def cycle_means(point: Point) -> tuple[Any, Any]:
     -------
     table : ndarray, shape (5, k)
         The means for n < k; see `QUANTITIES`.
-    tail : ndarray, shape (5, 3)
-        For n >= k, the coefficients of 1, M and M².
+    tail : ndarray, shape (5, 4)
+        For n >= k, the coefficients of 1, M, M² and τ^M.
     """
-    l1, lk, m1, _, k, l = point
+    l1, lk, m1, _, k, l, lazy = point
     km, n = k * m1, np.arange(k)
     b = 1.0 / (km - l1)
     vb = 2.0 * km * (b * b * b) - b * b
@@ -163,13 +180,16 @@ def cycle_means(point: Point) -> tuple[Any, Any]:
     w, v, area = falls.cumsum(axis=1)
     ends[:, 1 : l + 1] = 1.0 / (n[1 : l + 1] * m1), 1.0 / (n[1 : l + 1] * m1) ** 2
     h4, v4 = ends.cumsum(axis=1)
-    more = Polynomial([0.0, 1.0])
-    table = np.array(_cycle_means(point, 0.0, np.minimum(n, l), (h4, v4), (w, v, area)))
+    first, more = float(lazy), Polynomial([0.0, 1.0])
+    table = np.array(_cycle_means(point, first, np.minimum(n, l), (h4, v4), (w, v, area)))
     areas = more * more * (0.5 * b) + more * (km * b * b + (k - 1.5) * b) + area[-1]
     beyond = more * b + w[-1], more * vb + v[-1], areas
-    tail = np.zeros((QUANTITIES, 3))
-    for row, each in zip(tail, _cycle_means(point, 0.0, l, (h4[-1], v4[-1]), beyond), strict=True):
+    tail = np.zeros((QUANTITIES, 4))
+    means = _cycle_means(point, first, l, (h4[-1], v4[-1]), beyond)
+    for row, each in zip(tail, means, strict=True):
         row[: len(each.coef)] = each.coef
+    if lazy:
+        return _with_time_until_large(point, table, tail)
     alone = np.array(_cycle_means(point, 1.0, 0, (0.0, 0.0), (0.0, 0.0, 0.0)))
     table[:, 0] = (l1 * table[:, 1] + lk * alone) / (l1 + lk)
     table[0, 0] += 1.0 / (l1 + lk)
@@ -204,6 +224,35 @@ def _cycle_means(point: Point, first: float, drained: Any, drain: Any, falls: An
     ]
 
 
+def _with_time_until_large(point: Point, table: Any, tail: Any) -> tuple[Any, Any]:
+    """Return the means of a cycle of the lazy policy, which waits for a large job first.
+
+    The means f_n solve (λ + n·μ_1)·f_n = source + λ_1·f_{n+1} + n·μ_1·f_{n-1}.
+    """
+    l1, lk, m1, _, k, _, _ = point
+    km = k * m1
+    tau = 1.0 - busy_gap(lk, l1, km)
+    source = lk * table.T
+    source[:, 0] += 1.0
+    source[:, 1] += np.arange(k)
+    s0, s1, s2 = lk * tail[:, :3].T
+    s0[0], s0[1], s1[1] = s0[0] + 1.0, s0[1] + (k - 1.0), s1[1] + 1.0
+    p2 = s2 / lk
+    p1 = (s1 - 2.0 * (km - l1) * p2) / lk
+    p0 = (s0 - (km - l1) * p1 + (km + l1) * p2) / lk
+    offset, ratio = np.zeros((k, QUANTITIES)), np.zeros(k)  # f_n = offset_n + ratio_n·f_{n+1}
+    for n in range(k):
+        pivot = l1 + lk + n * m1 * (1.0 - ratio[n - 1])
+        offset[n] = (source[n] + n * m1 * offset[n - 1]) / pivot
+        ratio[n] = l1 / pivot
+    last = ratio[k - 1]  # f_k = p0 + p1 + p2 + (f_{k-1} - p0)·τ
+    longer = np.empty_like(table)
+    longer[:, k - 1] = (offset[k - 1] + last * (p0 + p1 + p2 - p0 * tau)) / (1.0 - last * tau)
+    for n in range(k - 2, -1, -1):
+        longer[:, n] = offset[n] + ratio[n] * longer[:, n + 1]
+    return longer, np.array([p0, p1, p2, longer[:, k - 1] - p0]).T
+
+
 class Step(NamedTuple):
     """A step of the series at all z: arrays of shape (points,), or (k, points) by n."""
 
@@ -220,9 +269,15 @@ def circle(k: int) -> tuple[float, int, Any]:
     return radius, count, radius * np.exp(2j * np.pi * np.arange(count // 2 + 1) / count)
 
 
-def series(point: Point) -> tuple[Any, Any]:
-    """Return the constant part of Π and its coefficients of π_0..π_{k-1} on the circle."""
+def series(point: Point, gap: float | None = None) -> tuple[Any, Any]:
+    """Return the constant part of Π and its coefficients of π_0..π_{k-1} and y on the circle.
+
+    With ``gap`` they are for the one point z = 1 - gap, where gap may be too small to compute from
+    z.
+    """
     system = System(point.k, *map(float, point[:4]))
+    if gap is not None:
+        return _sum_series(point, 1, _steps(system, np.array([gap], dtype=np.complex128)))
     gaps = 1.0 - circle(point.k)[2]
     return _sum_series(point, len(gaps), _cached_steps(system) or _steps(system, gaps))
 
@@ -261,9 +316,10 @@ def _steps(system: System, w: Any) -> Iterator[Step]:
 
 
 def _sum_series(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
-    """Return the product of the factors a, and the coefficients of π_n."""
-    l1, lk, _, _, k, l = point
-    weight, terms = np.ones(count, dtype=np.complex128), np.zeros((k, count), np.complex128)
+    """Return the product of the factors a, and the coefficients of π_n and y."""
+    l1, lk, _, _, k, l, lazy = point
+    falls = _falls_without_large(point) if lazy else None
+    weight, terms = np.ones(count, dtype=np.complex128), np.zeros((k + 1, count), np.complex128)
     at = np.empty((k, count), dtype=np.complex128)
     for step in steps:
         at[: l + 1] = step.drains[: l + 1]
@@ -273,10 +329,47 @@ def _sum_series(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
         powers[0] = 1.0
         np.cumprod(powers, axis=0, out=powers)
         a = at[k - 1] / powers[k - 1]
-        at[0] = (l1 * at[1] + lk * step.beta) / (l1 + lk)
+        if falls is None:
+            at[0] = (l1 * at[1] + lk * step.beta) / (l1 + lk)
+        else:
+            _wait_for_large(point, step, at, falls)
+            change = (at[l] - step.drains[l]) * falls[k - 1]
+            terms[k] += np.where(step.open, weight * change, 0.0)
         powers *= a
         at -= powers
         at *= np.where(step.open, weight, 0.0)
-        terms += at
+        terms[:k] += at
         weight *= np.where(step.open, a, 1.0)
     return weight, terms.T
+
+
+def _falls_without_large(point: Point) -> Any:
+    """Return ψ_n, the probability that no large job arrives in a fall from n to l, for n <= k."""
+    l1, lk, m1, _, k, l, _ = point
+    h = 1.0 - float(busy_gap(lk, l1, k * m1))
+    passage = np.ones(k + 1)
+    passage[k] = h
+    for j in range(k - 1, l, -1):
+        passage[j] = h = j * m1 / (l1 + lk + j * m1 - l1 * h)
+    return passage.cumprod()
+
+
+def _wait_for_large(point: Point, step: Step, at: Any, falls: Any) -> None:
+    """Replace the transforms D_n in ``at`` by F_n, n < k: drains begin when a large job arrives.
+
+    Up to l, (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n. Above l, F_n = Q_n + (F_l -
+    D_l)·ψ_n, where Q_n is the transform if a large job waits already.
+    """
+    l1, lk, m1, _, k, l, _ = point
+    drains, up = step.drains, falls[l + 1]
+    above = at[l + 1] if l + 1 < k else (1.0 - step.gap) * drains[l]
+    offset, ratio = np.zeros_like(drains[: l + 1]), np.zeros(l + 1)  # F_n = offset + ratio·F_{n+1}
+    for n in range(l + 1):
+        pivot = l1 + lk + n * m1 * (1.0 - ratio[n - 1])
+        offset[n] = (lk * step.beta * drains[n] + n * m1 * offset[n - 1]) / pivot
+        ratio[n] = l1 / pivot
+    value = (offset[l] + ratio[l] * (above - drains[l] * up)) / (1.0 - ratio[l] * up)
+    at[l + 1 :] += (value - drains[l]) * falls[l + 1 : k, None]
+    at[l] = value
+    for n in range(l - 1, -1, -1):
+        at[n] = offset[n] + ratio[n] * at[n + 1]
