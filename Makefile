@@ -54,7 +54,7 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
 	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
 
-slurm-test: $(READY) ## carry out nights on a real Slurm that this starts in a temporary folder (fifteen minutes; installs Debian's packages)
+slurm-test: $(READY) ## carry out nights on a real Slurm that this starts in a temporary folder (forty minutes; installs Debian's packages)
 	benchmarks/slurm/install.sh
 	$(BIN)/python -m benchmarks.slurm
 

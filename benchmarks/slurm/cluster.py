@@ -117,6 +117,11 @@ class Cluster:
             raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
         return done.stdout
 
+    def accounts(self, since: str = "now-1days") -> str:
+        """Return the records of all jobs by `sacct`."""
+        fields = "JobID,JobName,State,Submit,Start,End,AllocCPUS"
+        return self.run("sacct", "-XPD", f"--starttime={since}", f"--format={fields}")
+
     def queue(self) -> str:
         """Return the waiting and running jobs."""
         return self.run("squeue", "--noheader", "--format=%i|%j|%T|%r")
