@@ -46,10 +46,7 @@ class Clock:
     def of(cls, unit: str, start: str | None, names: OptionNames = AS_OPTIONS) -> "Clock":
         """Return the parser for a start given as a date and time, or as a time of day.
 
-        Raises
-        ------
-        InputError
-            If the start is neither.
+        `InputError` if the start is neither.
         """
         text = (start or "").strip()
         if start is None:
@@ -70,10 +67,7 @@ class Clock:
     def length(self, text: str) -> float:
         """Return a duration in the clock's unit.
 
-        Raises
-        ------
-        InputError
-            If the text is not a duration.
+        `InputError` if the text is not a duration.
         """
         if (value := self._length(text)) is None:
             expected = times.LENGTH + times.comma(text)

@@ -331,10 +331,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def fill(self, asked: float | str) -> float:
         """Return r as a number; ``guaranteed`` gives that of Theorem 4.
 
-        Raises
-        ------
-        InputError
-            If r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
+        `InputError` if r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
         """
         if asked == "guaranteed" and (why := self.unguaranteed):
             raise InputError(

@@ -28,10 +28,7 @@ def convert(path: str | Path, **options: Any) -> Instance:
     dispatchers may start at different times. Its reward is n·t. Priorities are the order of
     arrival. The groupings ``user``, ``group`` and ``queue`` have the log's numbers.
 
-    Raises
-    ------
-    InputError
-        With the file and the line, what was found and what is expected.
+    `InputError` with the file and the line, what was found and what is expected.
     """
     values = complete(options, OPTIONS, "swf")
     if values["deadline"] is None:

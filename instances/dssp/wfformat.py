@@ -70,10 +70,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     Jobs are named after their files. Their groups are ``workflow``, the name in the file, and
     ``system``, the workflow system, where the file has them. The reward of a job is its size.
 
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what is expected.
+    `InputError` with the file, the place, what was found and what is expected.
     """
     values = complete(options, OPTIONS, "wfformat")
     for key in ("processors", "deadline"):

@@ -180,10 +180,7 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
     """Return allotments A_j that use all nodes as evenly as possible.
 
-    Raises
-    ------
-    ValueError
-        If the jobs do not fit into one epoch.
+    `ValueError` if the jobs do not fit into one epoch.
     """
     if not fits(minima, nodes, inequity):
         raise ValueError(f"{minima} do not fit into {nodes} nodes with inequity {inequity}")

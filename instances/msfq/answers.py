@@ -153,10 +153,7 @@ def unpack_starts(schedule: bytes, jobs: int, *, most: int = 10**8) -> Floats:
 
     At most ``most`` are unpacked.
 
-    Raises
-    ------
-    InputError
-        If there are more, or not as many as jobs.
+    `InputError` if there are more, or not as many as jobs.
     """
     import numpy as np
 

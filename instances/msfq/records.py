@@ -228,11 +228,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def with_jobs(self, jobs: Jobs) -> Instance:
         """Return the instance with the jobs of its log.
 
-        Raises
-        ------
-        InputError
-            If there is no log, a job needs more than its machine has, or a side constraint names a
-            need that no job has.
+        `InputError` if there is no log, a job needs more than its machine has, or a side constraint
+        names a need that no job has.
         """
         self._check_log()
         whole = msgspec.structs.replace(self)
@@ -276,10 +273,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def parts(self) -> list[Part]:
         """Return each partition that has jobs as a separate machine, in the file's order.
 
-        Raises
-        ------
-        InputError
-            If a job has an unknown partition, or needs an unknown resource.
+        `InputError` if a job has an unknown partition, or needs an unknown resource.
         """
         jobs = self.jobs
         resources = set(self.resources).union(

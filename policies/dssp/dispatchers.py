@@ -90,10 +90,7 @@ def positions(night: Instance, names: Sequence[str]) -> Ints:
 def simulate_dispatcher(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
     """Simulate a dispatcher given by its name.
 
-    Raises
-    ------
-    NotApplicableError
-        If a job has no stages.
+    `NotApplicableError` if a job has no stages.
     """
     single_night(night.nights, name)
     try:

@@ -110,10 +110,8 @@ def _greedy_three_quarters(
 def optimum(items: Items) -> Mask:
     """Return an optimal selection by dynamic programming over total rewards up to Dantzig's bound.
 
-    Raises
-    ------
-    NotApplicableError
-        If a reward is not an integer, or the table needs more memory than `MEMORY`.
+    `NotApplicableError` if a reward is not an integer, or the table needs more memory than
+    `MEMORY`.
     """
     rewards = items.rewards
     if not np.array_equal(rewards, np.floor(rewards)) or rewards.max(initial=0.0) > 2.0**53:
@@ -357,10 +355,7 @@ def greedy_three_quarters(items: Items) -> Mask:
     each item below it, is worth less than z/4; greedy loses less than one of these against the
     relaxation, and 3z/4 remains.
 
-    Raises
-    ------
-    NotApplicableError
-        For more than 1,000 items: the time is O(n³).
+    `NotApplicableError` for more than 1,000 items: the time is O(n³).
     """
     if items.rewards.size > THREE_QUARTERS_MOST:
         raise NotApplicableError(
@@ -401,10 +396,7 @@ def fptas(items: Items, epsilon: float = 0.1) -> Mask:
 def core(items: Items) -> Mask:
     """Return an optimal selection by the search of the engine `priced-core`.
 
-    Raises
-    ------
-    NotApplicableError
-        If optimality is not proven.
+    `NotApplicableError` if optimality is not proven.
     """
     from schedopt.formulations.dssp.base import integer_program
     from schedopt.solvers.priced_core.search import PricedCoreSearch

@@ -34,10 +34,7 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
     Completion times have shape (M,). An epoch is its start, its end, the jobs with a positive share
     and their shares; epochs are empty unless they are recorded.
 
-    Raises
-    ------
-    StalledError
-        If no job is served and none will arrive.
+    `StalledError` if no job is served and none will arrive.
     """
     remaining, completion = instance.sizes.copy(), np.zeros(len(instance.jobs))
     coming = np.argsort(instance.arrivals, kind="stable")

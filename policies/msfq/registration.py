@@ -187,10 +187,8 @@ def _replay(
 def classes_of(queue: Instance) -> Instance:
     """Return the queue of classes of a log: one for each need, with the rates of its jobs.
 
-    Raises
-    ------
-    NotApplicableError
-        If the machine has resources, partitions, or more servers than a queue of classes may.
+    `NotApplicableError` if the machine has resources, partitions, or more servers than a queue of
+    classes may.
     """
     if queue.resources or queue.partitions:
         raise NotApplicableError("admission rules are for logs without resources or partitions")
@@ -217,10 +215,7 @@ def classes_of(queue: Instance) -> Instance:
 def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = False) -> Floats:
     """Return the start of each job of a log under an admission rule, shape (jobs,).
 
-    Raises
-    ------
-    NotApplicableError
-        If the rule has a random clock, or some jobs never start.
+    `NotApplicableError` if the rule has a random clock, or some jobs never start.
     """
     if getattr(plan.make(), "holding", ()):
         raise NotApplicableError(f"{plan.name} has a random clock, which a log does not have")

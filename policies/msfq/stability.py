@@ -86,12 +86,8 @@ def require_settled(
     the last, and to more than the square root of its arrivals, the rate of growth at the limit of
     stability. A policy that is ``proven`` stable has only had too short a run.
 
-    Raises
-    ------
-    UnstableError
-        If a class starves or piles up.
-    NotApplicableError
-        The same, if the policy is proven stable.
+    `UnstableError` if a class starves or piles up; `NotApplicableError` if that policy is
+    proven stable.
     """
     faults = []
     for c, job in enumerate(queue.classes):

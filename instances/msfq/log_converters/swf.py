@@ -136,11 +136,8 @@ def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> i
 def _fields(text: str) -> tuple[Floats, list[list[str]]]:
     """Return the numbers of a log, shape (18, lines), and the fields of each line after these.
 
-    Raises
-    ------
-    InputError
-        About the first line that does not begin with 18 numbers, or has another width than the
-        first.
+    `InputError` about the first line that does not begin with 18 numbers, or has another width
+    than the first.
     """
     numbers: list[list[float]] = []
     extra: list[list[str]] = []

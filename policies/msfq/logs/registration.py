@@ -57,10 +57,7 @@ def run(
 ) -> Replayed:
     """Replay a log under a policy, and return the measures; see the options of the policy.
 
-    Raises
-    ------
-    NotApplicableError
-        If there is no log, or it lacks a column that the policy requires.
+    `NotApplicableError` if there is no log, or it lacks a column that the policy requires.
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs, but this instance has classes of jobs")
@@ -73,10 +70,7 @@ def run(
 def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
     """Return the start of each job of a log under a policy, shape (jobs,).
 
-    Raises
-    ------
-    NotApplicableError
-        If the log lacks a column that the policy requires.
+    `NotApplicableError` if the log lacks a column that the policy requires.
     """
     policy = LOG_POLICIES[name]
     order = policy.order(**own)
@@ -95,10 +89,7 @@ def recorded(
 ) -> Replayed:
     """Return the measures of a log at the start times that it records.
 
-    Raises
-    ------
-    NotApplicableError
-        If there is no log, or a job has no recorded start.
+    `NotApplicableError` if there is no log, or a job has no recorded start.
     """
     if queue.log is None:
         raise NotApplicableError("recorded measures logs, but this instance has classes of jobs")

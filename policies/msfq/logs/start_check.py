@@ -114,10 +114,7 @@ def first_wrong_start(
 
     Starts may differ by ``tolerance``, and equal starts by ``rounding``, in the log's unit.
 
-    Raises
-    ------
-    InputError
-        If the log lacks what the policy needs.
+    `InputError` if the log lacks what the policy needs.
     """
     names = queue.jobs.job_names()
     queue, own_rows = queue.as_released()
