@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from schedopt.instances.msfq.logs import Floats
 
 
+MOST_STARTS = 10**8  # starts that are unpacked
+
+
 class ClassTime(Record, kw_only=True):
     """The response times of one class.
 
@@ -148,18 +151,15 @@ def pack_starts(starts: Floats) -> bytes:
     return zlib.compress(plain.T.tobytes(), 1)
 
 
-def unpack_starts(schedule: bytes, jobs: int, *, most: int = 10**8) -> Floats:
-    """Return the starts of a document, shape (jobs,).
-
-    At most ``most`` are unpacked.
-
-    `InputError` if there are more, or not as many as jobs.
-    """
+def unpack_starts(schedule: bytes, jobs: int) -> Floats:
+    """Return the starts of a document, shape (jobs,); `InputError` if there are not as many."""
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
-    if not 0 <= jobs <= most:
-        raise InputError(f"0 to {most:,} starts, packed", found=quote(jobs), place="schedule")
+    if not 0 <= jobs <= MOST_STARTS:
+        raise InputError(
+            f"0 to {MOST_STARTS:,} starts, packed", found=quote(jobs), place="schedule"
+        )
     try:
         engine = zlib.decompressobj()
         data = engine.decompress(schedule, 8 * jobs + 1)

@@ -231,25 +231,22 @@ def best_setting(
     shares: Callable[[float], ShareFunction],
     low: float,
     high: float,
-    *,
-    points: int = 24,
-    refinements: int = 3,
 ) -> float:
     """Return the setting with the least cost, by a search on refined grids.
 
     ``shares(setting)`` is the share function of a setting between ``low`` and ``high``. A grid has
-    ``points`` settings in equal ratios, and is refined around the best of them.
+    24 settings in equal ratios, and is refined three times around the best of them.
     """
     best, least = high, np.inf
     names = [job.name for job in instance.jobs]
-    for _ in range(refinements + 1):
-        for setting in np.geomspace(low, high, points).tolist():
+    for _ in range(4):
+        for setting in np.geomspace(low, high, 24).tolist():
             ends, _ = simulate(instance, shares(setting), record=False)
             done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
             trial = instance.objective_of(done)
             if trial < least:
                 best, least = setting, trial
-        step = (high / low) ** (1 / (points - 1))
+        step = (high / low) ** (1 / 23)
         low, high = best / step, best * step
     return best
 

@@ -76,22 +76,19 @@ def require_settled(
     measured: Counters,
     *,
     proven: bool = False,
-    starved: float = 0.5,
-    growth: float = 3.0,
 ) -> None:
     """Raise an error if a class starves or jobs pile up in a run: its means would mislead.
 
-    A job starves if it has waited for the fraction ``starved`` of the run. A class piles up if its
-    number of jobs in the system grows by the factor ``growth`` from the first quarter of the run to
-    the last, and to more than the square root of its arrivals, the rate of growth at the limit of
-    stability. A policy that is ``proven`` stable has only had too short a run.
+    A job starves if it has waited for half of the run. A class piles up if its number of jobs in
+    the system trebles from the first quarter of the run to the last, and grows to more than the
+    square root of its arrivals, the rate of growth at the limit of stability. A policy that is ``proven`` stable has only had too short a run.
 
     `UnstableError` if a class starves or piles up; `NotApplicableError` if that policy is
     proven stable.
     """
     faults = []
     for c, job in enumerate(queue.classes):
-        if measured.oldest[c] > starved * measured.elapsed:
+        if measured.oldest[c] > 0.5 * measured.elapsed:
             faults.append(
                 f"a job of need {job.need} has waited for {measured.oldest[c]:.4g} units of time "
                 f"of {measured.elapsed:.4g} without service"
@@ -100,7 +97,7 @@ def require_settled(
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
             for which, early, late, came in _jobs_by_quarter(queue, measured)
-            if late > growth * early and late > sqrt(came)
+            if late > 3.0 * early and late > sqrt(came)
         ]
     if not faults:
         return

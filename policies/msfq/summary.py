@@ -319,16 +319,14 @@ def fairness(users: dict[str, Measures]) -> float:
     return float(each.sum() ** 2 / (each.size * (each @ each)))
 
 
-def confidence(
-    response: Floats, weights: Floats | None = None, *, batches: int = 40, least_batch: int = 10
-) -> float | None:
+def confidence(response: Floats, weights: Floats | None) -> float | None:
     """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
-    Jobs are divided into ``batches`` in order of submit, of at least ``least_batch`` jobs; None for
-    shorter logs. Batches do not show the error of a log that is short compared with its weeks or
+    Jobs are divided into 40 batches in order of submit; None for logs of less than 400 jobs. Batches do not show the error of a log that is short compared with its weeks or
     seasons.
     """
-    if response.size < batches * least_batch:
+    batches = 40
+    if response.size < 10 * batches:
         return None
     edges = np.linspace(0, response.size, batches + 1).astype(np.int64)[:-1]
     of = np.ones(response.size) if weights is None else weights

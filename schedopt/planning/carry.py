@@ -72,11 +72,7 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     return None, int(nights)
 
 
-def _nights_of(
-    result: Result,
-    *,
-    digits: int = 12,  # significant digits of a demand that is computed from a share
-) -> Iterator[Usage]:
+def _nights_of(result: Result) -> Iterator[Usage]:
     """Yield the usage of each night of a result: of a plan, or of a selection."""
     solution, asked = result.solution, result.asked
     if solution is None:
@@ -93,10 +89,7 @@ def _nights_of(
         raise InputError("a result of dssp", found=f"a result of {result.problem}")
     for night, capacity in nights:
         groups = {
-            by: {
-                group: as_written(float(f"{share * capacity:.{digits}g}"))
-                for group, share in shares.items()
-            }
+            by: {g: as_written(float(f"{share * capacity:.12g}")) for g, share in shares.items()}
             for by, shares in night.shares.items()
         }
         yield Usage(as_written(capacity), as_written(night.demand), groups)

@@ -200,11 +200,6 @@ def most_at_once(spans: Iterable[tuple[float, float, int]]) -> int:
     return max(accumulate(step for _, step in sorted(changes)), default=0)
 
 
-def planned_spans(one: Release) -> list[Span]:
-    """Return the planned start and end of each task of a release."""
-    return list_schedule(one.begin, one.lengths, one.at_once)
-
-
 def same(one: float, other: float) -> bool:
     """Return whether two times differ by rounding only."""
     return abs(one - other) <= NEAR * max(1.0, abs(one), abs(other))

@@ -15,7 +15,7 @@ from builders.dssp import carry_out
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.planning.release import planned_spans, releases
+from schedopt.planning.release import list_schedule, releases
 from schedopt.planning.state import is_sacct, read_sacct
 from schedopt.verbs.plan import NightPlan
 
@@ -65,7 +65,9 @@ def accounts_at(plan: NightPlan, now: float, failed: tuple[str, int, int] | None
     """Return what sacct prints in the night; a task may have failed a while before."""
     rows = []
     for one in releases(plan.instance, plan.run.solution.tasks, plan.result.constraints):
-        for task, (start, end) in zip(one.tasks, planned_spans(one), strict=True):
+        for task, (start, end) in zip(
+            one.tasks, list_schedule(one.begin, one.lengths, one.at_once), strict=True
+        ):
             job = f"{one.order}_{task + 1}|{one.job}:{one.stage + 1}"
             if (one.job, one.stage, task) == failed:
                 rows.append(f"{job}|FAILED|{clock(start)}|{clock(now - 60)}")
@@ -200,7 +202,9 @@ def test_replan_script_submits_failed_tasks_again(plan: NightPlan, tmp_path: Pat
     runs = [
         (one.job, one.stage, task)
         for one in given
-        for task, (start, end) in zip(one.tasks, planned_spans(one), strict=True)
+        for task, (start, end) in zip(
+            one.tasks, list_schedule(one.begin, one.lengths, one.at_once), strict=True
+        )
         if start < NOW - 60 < NOW < end
     ]
     sacct = written(tmp_path, *accounts_at(plan, NOW, runs[0]))

@@ -15,7 +15,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
 from schedopt.planning.release import (
     TaskKey,
-    planned_spans,
+    list_schedule,
     releases,
 )
 from schedopt.policies.dssp.dispatch import schedule_of
@@ -85,7 +85,7 @@ def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(seed: int) -
     assert len(ran) == len(plan.tasks)
     for one in given:
         starts = sorted(ran[one.job, one.stage, task][0] for task in one.tasks)
-        planned = sorted(start for start, _ in planned_spans(one))
+        planned = sorted(start for start, _ in list_schedule(one.begin, one.lengths, one.at_once))
         assert starts[0] == pytest.approx(one.begin, abs=TOLERANCE)
         assert all(start <= at + TOLERANCE for start, at in zip(starts, planned, strict=True))
     for (job, stage), end in planned_ends(plan).items():

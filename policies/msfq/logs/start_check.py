@@ -108,11 +108,10 @@ def first_wrong_start(
     own: Mapping[str, Any],
     *,
     tolerance: float = 0.0,
-    rounding: float = 1e-6,
 ) -> WrongStart | None:
     """Return the first job in time whose start is not the policy's, None if there is none.
 
-    Starts may differ by ``tolerance``, and equal starts by ``rounding``, in the log's unit.
+    Starts may differ by ``tolerance``, and equal starts by 1e-6, in the log's unit.
 
     `InputError` if the log lacks what the policy needs.
     """
@@ -123,7 +122,7 @@ def first_wrong_start(
         expected = replay_log(queue, name, estimates, **own)
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
-    wrong = np.abs(starts - expected) > max(tolerance, rounding)
+    wrong = np.abs(starts - expected) > max(tolerance, 1e-6)
     if not wrong.any():
         return None
     early = np.minimum(starts, expected)
