@@ -81,7 +81,8 @@ def require_settled(
 
     A job starves if it has waited for half of the run. A class piles up if its number of jobs in
     the system trebles from the first quarter of the run to the last, and grows to more than the
-    square root of its arrivals, the rate of growth at the limit of stability. A policy that is ``proven`` stable has only had too short a run.
+    square root of its arrivals, the rate of growth at the limit of stability. A policy that is
+    ``proven`` stable has only had too short a run.
 
     `UnstableError` if a class starves or piles up; `NotApplicableError` if that policy is
     proven stable.
