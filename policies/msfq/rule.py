@@ -31,6 +31,13 @@ class Job(NamedTuple):
     estimate: float | None
 
 
+class Running(NamedTuple):
+    """A job in service, and its start."""
+
+    job: Job
+    start: float
+
+
 class State:
     """A queue at one time.
 
@@ -55,12 +62,17 @@ class State:
         self.now = 0.0
         self._jobs: OrderedDict[int, Job] = OrderedDict()
         self._lines: list[OrderedDict[int, Job]] = [OrderedDict() for _ in self.needs]
-        self._in_service: dict[int, Job] = {}
+        self._in_service: dict[int, Running] = {}
 
     @property
     def jobs(self) -> Collection[Job]:
         """All waiting jobs, in the order of their arrival."""
         return self._jobs.values()
+
+    @property
+    def in_service(self) -> Collection[Running]:
+        """All jobs in service, in the order of their starts."""
+        return self._in_service.values()
 
     def __contains__(self, job: object) -> bool:
         return isinstance(job, Job) and self._jobs.get(job.number) is job
@@ -85,16 +97,17 @@ class State:
     def start(self, job: Job) -> None:
         """Start a waiting job. For simulators."""
         del self._jobs[job.number], self._lines[job.kind][job.number]
-        self._in_service[job.number] = job
+        self._in_service[job.number] = Running(job, self.now)
         self.waiting[job.kind] -= 1
         self.running[job.kind] += 1
         self.free -= job.need
 
-    def complete(self, number: int) -> None:
-        """Remove a job from service. For simulators."""
-        job = self._in_service.pop(number)
-        self.running[job.kind] -= 1
-        self.free += job.need
+    def complete(self, number: int) -> Running:
+        """Remove a job from service, and return it. For simulators."""
+        ended = self._in_service.pop(number)
+        self.running[ended.job.kind] -= 1
+        self.free += ended.job.need
+        return ended
 
 
 Choice = int | Job | None

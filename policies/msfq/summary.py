@@ -322,8 +322,8 @@ def fairness(users: dict[str, Measures]) -> float:
 def confidence(response: Floats, weights: Floats | None) -> float | None:
     """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
-    Jobs are divided into 40 batches in order of submit; None for logs of less than 400 jobs. Batches
-    do not show the error of a log that is short compared with its weeks or seasons.
+    Jobs are divided into 40 batches in order of submit; None for less than 400 jobs. Batches do not
+    show the error of a log that is short compared with its weeks or seasons.
     """
     batches = 40
     if response.size < 10 * batches:
