@@ -87,7 +87,6 @@ def page(entries: Mapping[str, Entry]) -> str:
 
 
 def _row(claim: Claim) -> str:
-    """Return a claim as a row of a table."""
     cells = (_cell(text) for text in (claim.says, claim.paper, claim.ours))
     return f"| {' | '.join(cells)} | {WORDS[claim.holds]} |\n"
 

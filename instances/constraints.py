@@ -199,7 +199,6 @@ class _CountConstraint(Constraint, frozen=True):
             yield "group", self.by, self.group
 
     def _coefficients(self, columns: Columns) -> Mapping[str, float]:
-        """Return a coefficient of 1 for each job that is counted."""
         if self.jobs is not None:
             return dict.fromkeys(self.jobs, 1.0)
         night = columns.instance
@@ -207,7 +206,6 @@ class _CountConstraint(Constraint, frozen=True):
         return {night.jobs[j].name: 1.0 for j in members}
 
     def _count(self, choice: Choice) -> int:
-        """Return the number of selected jobs that the constraint counts."""
         counted = choice.members(self.by, self.group) if self.jobs is None else self.jobs
         return len({job for job in counted if job in choice.selected})
 

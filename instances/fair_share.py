@@ -153,7 +153,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
                 yield self._row(columns, period, group, as_written(share), floor=True)
 
     def _periods(self, nights: int) -> Iterator[Period]:
-        """Yield the periods over which the shares hold."""
         for n in range(1, nights + 1):
             if self.half_life is not None:
                 aged = {m: weight(n - m, self.half_life) for m in range(1, n + 1)}
@@ -172,7 +171,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     def _row(
         self, columns: Columns, period: Period, group: str, share: Fraction, *, floor: bool
     ) -> Row:
-        """Return the row of a cap, or of a floor, which is waived if all jobs that can run do."""
         when = f", {period.what}" if columns.several else ""
         what = f"{self.by} {group} at {'least' if floor else 'most'}{when}"
         members = columns.instance.groups.get(self.by, {}).get(group, ())
@@ -231,7 +229,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
                     yield f"{gets}, at least {least:.6g} asked"
 
     def _bounds_to_check(self, choice: Choice) -> dict[str, tuple[float | None, float | None]]:
-        """Return the maximum and the minimum share of each group that has one."""
         bounds = {
             group: (self.at_most.get(group), self.at_least.get(group))
             for group in {**self.at_most, **self.at_least}

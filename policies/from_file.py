@@ -115,7 +115,6 @@ def _forget(policies: Iterable[Policy]) -> None:
 
 
 def _run(file: PolicyFile) -> None:
-    """Run the text of a file as a module."""
     module = ModuleType(f"policy_file_{file.digest}")
     module.__file__ = file.path
     sys.modules[module.__name__] = module

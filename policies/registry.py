@@ -142,7 +142,6 @@ def registered(problem: str) -> Mapping[str, Policy]:
 
 @cache
 def _import(problem: str) -> None:
-    """Import the policies of a problem, which registers them."""
     import importlib
 
     importlib.import_module(module_path("policies", problem))

@@ -278,7 +278,6 @@ def verify(group_name: str, entry: Entry) -> Verdict:
 
 
 def _differences(entry: Entry, result: Document, bound: str) -> Iterator[str]:
-    """Yield the fields in which an entry differs from its result."""
     asked = result.question.options if result.question else result.options
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
     asks, wanted = (

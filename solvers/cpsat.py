@@ -106,7 +106,6 @@ def _add_bound_and_start(
     bound: float | None,
     sign: int,
 ) -> None:
-    """Add a bound and a warm start to a copy of the model."""
     if bound is not None and model.has_objective():  # stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1

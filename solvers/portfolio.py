@@ -266,7 +266,6 @@ def _with_credit(model: Formulation, result: Result, name: str, start: Any | Non
 def _tighter_bound(
     model: Formulation, known: Partial | None, handed: Partial
 ) -> Fraction | float | None:
-    """Return the tighter of two bounds."""
     before = None if known is None else known.bound
     if before is None or handed.bound is None:
         return handed.bound if before is None else before

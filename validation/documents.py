@@ -200,7 +200,6 @@ def _called(rule: Constraint) -> str:
 
 @cache
 def _checker_of(problem: str) -> Any:
-    """Return the module that checks a problem's solutions."""
     return importlib.import_module(module_path("validation", problem))
 
 
@@ -296,7 +295,6 @@ def night_of(document: Document) -> Any | None:
 
 
 def _asked_of(document: Document) -> LazyQuestion | None:
-    """Return the side constraints of a document's question, or none."""
     if not document.question:
         return None
     history = document.history or () if document.night else None

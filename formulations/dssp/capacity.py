@@ -128,7 +128,6 @@ class MachineCapacity:
             self._blocks += blocks
 
     def _blocks_of(self, pool: str, whole: CapacityProfile) -> list[CapacityProfile]:
-        """Return a pool's blocks, with the numbers of their processors."""
         machine = self.night.machine
         if machine.away:  # single processors are down
             layers = [layer for layer in machine.layers if layer.pool == pool]

@@ -134,7 +134,6 @@ def _pool_and_resource_rows(
 
 
 def _closed_under_union(sets: set[frozenset[str]]) -> set[frozenset[str]]:
-    """Return the sets and all unions of them."""
     unions: set[frozenset[str]] = set()
     for one in sets:
         unions |= {one} | {one | other for other in unions}

@@ -309,7 +309,6 @@ class Schedule(WholeModel):
             self.model.add_cumulative(intervals, uses, capacity)
 
     def _running_tasks(self, solution: dssp.Scheduled) -> dict[int, dssp.PlacedTask]:
-        """Return each task that is run, by its position."""
         index, tasks = self.instance.index, self.instance.tasks
         stages = (
             (task, tasks.first_stage[index[task.job]] + task.stage) for task in solution.tasks

@@ -159,7 +159,6 @@ class Rectangles(WholeModel):
         model.minimize(sum(self._width(job.name) for job in self.instance.jobs))
 
     def _width(self, name: str) -> LinearExprT:
-        """Return the width of a job."""
         return sum(w * run for w, run in self._runs[name].items())
 
     def _end(self, name: str) -> LinearExprT:

@@ -353,7 +353,6 @@ def _repair(shares: Floats, bounds: list[Bound]) -> bool:
 
 
 def _serve_one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
-    """Serve jobs one after another, each with all servers."""
     everyone = np.arange(len(instance.jobs))
     servers = np.full(len(everyone), float(instance.servers))
     lengths = instance.sizes / instance.each("at", everyone, servers)

@@ -16,7 +16,6 @@ from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.placing import (
     bounding,
     bounding_rules,
-    one_night,
     scheduled,
     selected,
     selected_nights,

@@ -171,7 +171,6 @@ def time_of(text: str, unit: str, dates: times.Dates | None) -> float:
 
 
 def _next_time_of_day(start: datetime, at: time) -> datetime:
-    """Return the first occurrence of a time of day at or after the start."""
     with times.expect_calendar_date(f"{at} after {start.isoformat()}"):
         day = start.date() + timedelta(days=at < start.time())
     return times.in_zone(datetime.combine(day, at), start.tzinfo)

@@ -332,7 +332,6 @@ def _titles(text: str | None, at: Mapping[str, int], place: str) -> list[str] | 
 
 
 def _recognized(titles: Sequence[str], table: TextTable) -> dict[str, str]:
-    """Return the title of each field that is recognized."""
     own: dict[str, str] = {}
     for title in titles:
         plain = _normalized(title)
@@ -364,7 +363,6 @@ def _check(
     reward: str | None,
     names: OptionNames,
 ) -> None:
-    """Raise `InputError` if a needed column is missing, or if a title seems misspelt."""
     plain = {_normalized(title): title for title in others}
     odd = [title for title in plain if title not in GROUPS and title not in FIELDS]
     for column in FIELDS:  # misspelt it would pass for a grouping, and go unused

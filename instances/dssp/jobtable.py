@@ -262,7 +262,6 @@ class JobReader:
         return rows
 
     def _keep(self, rows: list[Cells], wanted: Sequence[bool], why: str) -> list[Cells]:
-        """Return the wanted rows, and record the others as left out."""
         at = self.columns.at
         for (place, cells), is_wanted in zip(rows, wanted, strict=True):
             if not is_wanted:
@@ -342,7 +341,6 @@ class JobReader:
         return job
 
     def _name(self, row: TextRow) -> str | None:
-        """Return a unique name for the row's job."""
         name: str | None = row.value(FIELDS["name"])
         if name is None or self._places.setdefault(name, row.place) == row.place:
             return name
@@ -473,7 +471,6 @@ def _done(done: Any, total: int) -> int:
 
 
 def _undone(stages: Stages, done: Any) -> Stages:
-    """Return stages without the finished tasks, which are the first ones."""
     skip, left = _done(done, sum(map(len, stages))), []
     for stage in stages:
         left.append(stage[skip:])

@@ -448,7 +448,6 @@ def _check_times(night: Instance) -> None:
 
 
 def _check_numbers(night: Instance, down: Down) -> None:
-    """Raise `InputError` if processors that are down do not exist in the machine."""
     words = "no pool, since processors are numbered through all pools"
     expect(down.pool is None, words, down.pool, "pool")
     pools = night.pools.values() if night.pools else [night.changes]
@@ -467,7 +466,6 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
 
 
 def _check_needs(night: Instance, job: Job) -> None:
-    """Raise `InputError` if a job needs more than the machine has."""
     for key, declared, what in (
         ("after", night.index, "a job"),
         ("pools", night.pools, "one of the file's `pools`"),

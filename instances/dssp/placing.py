@@ -58,18 +58,6 @@ def selected_nights(
     )
 
 
-def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint]) -> Instance:
-    """Return an instance of some jobs on one of several nights, with the seats among ``rules``."""
-    run = set(names)
-    held = [
-        replace(rule, use={name: seats for name, seats in rule.use.items() if name in run})
-        for rule in rules
-        if isinstance(rule, Seats)
-    ]
-    jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
-    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held))
-
-
 def scheduled(
     night: Instance,
     jobs: Iterable[int],
@@ -171,5 +159,4 @@ def bounding_rules(night: Instance, rules: Iterable[Constraint]) -> list[Constra
 
 
 def _is_predicted(job: Job) -> bool:
-    """Return True if the planned numbers of a job differ from those of its tasks."""
     return job.stages is not None and (job.demand, job.critical_path) != (None, None)

@@ -194,7 +194,6 @@ def windows(
 
 
 def _cumulative_capacity(rate: Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative capacity up to each of some times."""
     return np.array([float(rate.until(as_written(time))) for time in times.tolist()])
 
 

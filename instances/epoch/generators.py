@@ -45,8 +45,6 @@ def _largest(draw: Draw, shape: Any, mean: float) -> Any:
 
 
 def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: str) -> Recipe:
-    """Return the recipe for a distribution of minima."""
-
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
         nodes, jobs, load = values["nodes"], values["jobs"], values["load"]
         return Instance(
@@ -98,7 +96,6 @@ def _planted_instance(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _split_nodes(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> list[int]:
-    """Divide N into `fewest` to `most` parts that differ by at most the inequity."""
     counts = [h for h in range(fewest, most + 1) if inequity > 0 or nodes % h == 0]
     if not counts:
         raise InputError("`fewest` to `most` with a divisor of N between", place="option inequity")

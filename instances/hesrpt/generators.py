@@ -12,7 +12,6 @@ from schedopt.instances.recipes import Recipe, by_name, numbered_names, stream
 
 
 def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw Pareto sizes with minimum 1, as in section 4.2 of the paper."""
     jobs = values["jobs"]
     sizes = 1.0 + stream(seed).pareto(values["shape"], jobs)
     return Instance(

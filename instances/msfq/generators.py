@@ -162,7 +162,6 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _base_options(k: int) -> dict[str, Option]:
-    """Return the options of systems of classes, with k servers by default."""
     return {
         "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v, 10**6) and v > 1),
         "load": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),

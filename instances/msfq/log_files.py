@@ -136,7 +136,6 @@ def _table(path: Path, data: bytes) -> pl.DataFrame:
 
 
 def _check_columns(columns: Sequence[str]) -> None:
-    """Raise `InputError` about a missing, unknown or repeated column."""
     for column in columns:
         if column not in COLUMNS and not (column.startswith(OF) and column != OF):
             hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)}, {OF}NAME)"
@@ -209,7 +208,6 @@ def refuse_cells(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected:
 
 
 def _labels(table: pl.DataFrame, key: str) -> Labels:
-    """Return a column of names as labels."""
     import polars as pl
 
     column = table[key]

@@ -221,7 +221,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         raise InputError("a log that was read: load the instance from its file", place="log")
 
     def _check_log(self) -> None:
-        """Raise `InputError` if there is no log."""
         if self.log is None:
             raise InputError("an instance of a log", found="an instance of classes", place="log")
 
@@ -415,6 +414,5 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
 
 def _restore(data: bytes, jobs: Jobs | None) -> Instance:
-    """Return an instance from its JSON and the jobs of its log."""
     restored = msgspec.json.decode(data, type=Instance)
     return restored if jobs is None else restored.with_jobs(jobs)

@@ -57,7 +57,6 @@ def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
 
 
 def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
-    """Return a partition from a policy's plan."""
     if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
         raise NotApplicableError(f"the recursion over epochs supports at most {MOST_JOBS} jobs")
     plan, tested = _run_heuristic(name, instance)
@@ -69,7 +68,6 @@ def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
 
 
 def _rectangles_of_plan(name: str, instance: Instance) -> Scheduled:
-    """Return a schedule of rectangles from a policy's plan."""
     total, names = len(instance.jobs), instance.names
     if not _is_power_of_two(instance.nodes):
         raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")

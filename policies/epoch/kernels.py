@@ -114,7 +114,6 @@ def _buddy(minima: Any, begin: int, end: int, total: int, made: QuantumPlan) -> 
 
 
 def _divisors(total: int) -> Any:
-    """Return the divisors of N in decreasing order."""
     small = [h for h in range(1, int(total**0.5) + 1) if total % h == 0]
     return [total // h for h in small] + [h for h in small[::-1] if h * h < total]
 

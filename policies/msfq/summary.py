@@ -210,7 +210,6 @@ def summarize(
 
 
 def _weights(queue: Instance, jobs: Any, objective: str) -> Floats:
-    """Return the weights of the classes; 0 for those without a counted job."""
     weights = np.array(queue.weights(objective)) * (jobs > 0)
     return np.asarray(weights / max(weights.sum(), 1e-300))
 

@@ -136,7 +136,6 @@ def carried_out(
 
 
 def _status(known: Sequence[Observed], tasks: int) -> str:
-    """Return a job's status from those of its tasks."""
     found = {one.status for one in known}
     if found == {"done"} and len(known) == tasks:
         return "done"
@@ -169,7 +168,6 @@ def _delays(
 
 
 def _spans(release: Release, found: Mapping[TaskKey, Observed]) -> list[tuple[float, float | None]]:
-    """Return the start and the end of each task of a release that has started."""
     keys = ((release.job, release.stage, task) for task in release.tasks)
     known = (found[key] for key in keys if key in found)
     return [(one.start, one.end) for one in known if one.start is not None]

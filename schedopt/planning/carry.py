@@ -73,7 +73,6 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
 
 
 def _nights_of(result: Result) -> Iterator[Usage]:
-    """Yield the usage of each night of a result: of a plan, or of a selection."""
     solution, asked = result.solution, result.asked
     if solution is None:
         raise InputError("results with a solution", found=f"{result.termination} without one")
@@ -96,7 +95,6 @@ def _nights_of(result: Result) -> Iterator[Usage]:
 
 
 def _night_of_plan(result: Result[Scheduled]) -> Usage:
-    """Return the usage of the night of a plan: tasks, and failed attempts."""
     plan = PlanInHand.of(result)
     night_state = plan.night_state()
     night = machine_as_known(night_state)

@@ -160,7 +160,6 @@ def _twin(night: Instance, name: str, twin: str, offer: Offer) -> Job:
 
 
 def _levels(night: Instance) -> Any:
-    """Return the profile of the farm's processors: pairs of time and processors."""
     (steps,) = night.machine.pools.values()
     levels = [(float(time), int(steps.at(time))) for time in steps.times]
     return levels[0][1] if len(levels) == 1 else tuple(levels)
@@ -181,7 +180,6 @@ def _tied(night: Instance, rules: Iterable[Constraint]) -> dict[str, str]:
 def _for_twins(
     rule: Constraint, night: Instance, twins: Mapping[str, str], farm: Fraction, total: Fraction
 ) -> Constraint:
-    """Return a rule that counts twins as their jobs."""
     if isinstance(rule, FairShare):
         return _on_farm(rule, farm, total)
     if isinstance(rule, Resource | Seats):

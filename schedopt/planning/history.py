@@ -262,7 +262,6 @@ def _numbers(night_state: NightState) -> dict[str, range]:
 
 
 def _with_processors(there: Steps, own: Steps, event: Processors, end: float | None) -> Steps:
-    """Return the profile of a pool after a report."""
     at = as_written(event.at)
     until = next((time for time in own.times if time > at), None)
     times = sorted({*there.times, at, *([until] if until is not None else [])})

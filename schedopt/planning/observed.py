@@ -136,7 +136,6 @@ class _ReportsOfJob:
         )
 
     def _task(self, one: Observed) -> Iterator[Event]:
-        """Yield the events that follow from a report on one task."""
         key = one.key[1:]
         length = (self.job.stages or ())[key[0]][key[1]]
         known = self.expected.get(key)
@@ -166,7 +165,6 @@ class _ReportsOfJob:
             yield Failed(at=end, job=self.job.name, stage=key[0], task=key[1])
 
     def _whole_job(self, one: Observed) -> Iterator[Event]:
-        """Yield the events that follow from a report on the whole job."""
         if one.status == "waiting":
             if self.before.runs:
                 yield Waiting(at=self.now, job=self.job.name)
@@ -196,7 +194,6 @@ class _ReportsOfJob:
     def _with_completed(
         self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int
     ) -> dict[Key, Run]:
-        """Return the started tasks if the first ``done`` tasks are complete."""
         order = sorted(tasks, key=lambda key: (key[0], tasks[key].start, key))
         taken = {}
         for n, key in enumerate(order):
@@ -265,7 +262,6 @@ class _ReportsOfJob:
 
 
 def _list_scheduled(job: Job, start: float, wide: int) -> dict[Key, Run]:
-    """Return list-scheduled runs of all tasks of a job, stage after stage."""
     runs: dict[Key, Run] = {}
     for s, stage in enumerate(job.stages or ()):
         spans = list_schedule(start, stage, min(wide, len(stage)))

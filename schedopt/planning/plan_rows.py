@@ -214,7 +214,6 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
 
 
 def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
-    """Return the jobs that have to complete before some jobs."""
     ancestors: set[str] = set()
     waiting = list(names)
     while waiting:

@@ -198,7 +198,6 @@ class _Exchanges:
         return Reason("overlooked", words=words if dropped else "there is room for it")
 
     def _excluding_rule(self, j: int) -> str:
-        """Return the first rule that no selection with the job can keep."""
         first, numbers = self.program.first, self.program.coefficient
         for i, coefficient in self.touching.get(j, ()):
             owner = self.program.owners[i]
@@ -238,11 +237,9 @@ class _Exchanges:
         return tuple(sorted(dropped)) if pays else None
 
     def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
-        """Return whether a change exceeds a row of the machine."""
         return not self.program.owners[i] and self.used[i] + change[i] > self.upper[i]
 
     def _first_broken_rule(self, j: int, without: Iterable[int]) -> str:
-        """Return the first rule that an exchange violates."""
         added, gone = {j}, set(without)
         if self.program.lifting:  # if columns imply others
             held = set(np.flatnonzero(self.program.point((self.chosen - gone) | {j})).tolist())
@@ -252,7 +249,6 @@ class _Exchanges:
         return next((owners[i] for i in sorted(change) if self._breaks(i, change)), "")
 
     def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
-        """Return the change of the activity of each row."""
         change: dict[int, int] = {}
         for sign, columns in ((1, added), (-1, dropped)):
             for column in columns:

@@ -90,7 +90,6 @@ def releases(
 
 
 def _holds(night: Instance, rules: Sequence[Constraint]) -> dict[str, dict[str, float]]:
-    """Return the seats and resources that each task holds, by job."""
     held: dict[str, dict[str, float]] = {job.name: dict(job.holds) for job in night.jobs}
     for seats, name in seats_of(night, rules):
         for job, count in seats.use.items():
@@ -171,7 +170,6 @@ def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
 
 
 def _is_list_schedule(tasks: Chain, wide: int) -> bool:
-    """Return whether tasks have the starts and ends of their own list schedule."""
     ordered = sorted(tasks, key=itemgetter(2))
     begin = min(start for start, _, _ in tasks)
     spans = list_schedule(begin, [end - start for start, end, _ in ordered], wide)
@@ -325,7 +323,6 @@ def script_rows(
 
 
 def _ids_before(one: Release, night: Instance, queue: Queue, kept: Collection[str]) -> list[str]:
-    """Return the ids of queued predecessors of a release."""
     if one.stage:
         return queue.unfinished(one.job, one.stage - 1, waiting=False)
     before = night.jobs[night.index[one.job]].after

@@ -125,7 +125,6 @@ class RemainingNight:
         )
 
     def _end(self, name: str) -> float:
-        """Return the last end of the tasks of a job that have started; now if there is none."""
         return max((run.end for run in self.progress[name].runs.values()), default=self.at)
 
     # --- the machine --------------------------------------------------------------------------
@@ -215,7 +214,6 @@ class RemainingNight:
             self._resources[name] = self._less_held(there, use)
 
     def _less_held(self, there: Steps, use: Mapping[str, float]) -> Steps:
-        """Return an amount minus what running tasks hold of it."""
         return there.less(
             [
                 (use[name], self.at, run.end)
@@ -228,7 +226,6 @@ class RemainingNight:
     # --- the jobs -----------------------------------------------------------------------------
 
     def _jobs(self, job: Job, pools: Mapping[str, Points]) -> list[Job]:
-        """Return the jobs that are the rest of a job."""
         progress = self.progress[job.name]
         if job.name in self.settled:
             worth = as_written(self.night.worth(self.night.index[job.name], self._end(job.name)))
@@ -422,7 +419,6 @@ class RemainingNight:
         return tasks
 
     def _placed_run(self, place: Place, run: Run) -> PlacedTask:
-        """Return a run as a task of a schedule."""
         pool = self.night.machine.numbers[self.pool_of(run)]
         on = self.on.get(place) or [pool.start + k for k in run.processors or (0,)]
         several: Any = {"processors": tuple(on)} if len(on) > 1 else {}
@@ -478,7 +474,6 @@ def _of_one_task(job: Job, length: float, **fields: Any) -> Job:
 
 
 def _tasks_left(job: Job, progress: Progress) -> list[list[Key]]:
-    """Return the tasks of a job that have not started, in nonempty stages."""
     stages = [
         [(s, i) for i in range(len(stage)) if (s, i) not in progress.runs]
         for s, stage in enumerate(job.stages or ())

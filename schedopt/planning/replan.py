@@ -237,7 +237,6 @@ def change(was: Span | None, now: Span | None, near: float) -> Kind:
 
 
 def _objective_values(night: Instance, schedule: Scheduled) -> tuple[float, ...]:
-    """Return the value of a schedule for each objective of a night, in their order."""
     return schedule.objectives or (night.objective_of(schedule),)
 
 
@@ -479,7 +478,6 @@ def _of_whole_night(
     rules: Sequence[Constraint],
     history: Sequence[Event],
 ) -> Result:
-    """Return a result on the rest as a result on the whole night."""
     solution = result.solution
     if solution is not None:
         selected = {*solution.selected} & {*rest.night.index}

@@ -76,7 +76,6 @@ def read_time(night: Instance, text: str) -> float:
 
 
 def _clock(night: Instance) -> Clock:
-    """Return what reads times in a night's unit, by the clock if the night has a start."""
     start = dates_of(night.start, night.unit).start if night.start else None
     return Clock(SPELLED[night.unit], start)
 
@@ -294,7 +293,6 @@ def _is_early(row: dict[str, str], night: Instance) -> bool:
 
 
 def _attempts(row: dict[str, str], night: Instance) -> Iterator[Observed]:
-    """Yield the tasks of a row."""
     name, _, digits = row["JobName"].rpartition(":")
     place = row["place"]
     with at_place(place):

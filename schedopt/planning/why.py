@@ -176,7 +176,6 @@ class _Search:
         return reached
 
     def _best_after(self, c: int) -> Result:
-        """Return the best plan after c steps."""
         if c not in self.best:
             self.best[c] = self._solve(c)
             self.is_proven &= self.best[c].proven
@@ -186,7 +185,6 @@ class _Search:
         return self.best[c]
 
     def _with_job_after(self, c: int) -> Result:
-        """Return the best plan with the job after c steps."""
         c = 0 if self.lever.is_bonus else c
         if c not in self.with_job:
             self.with_job[c] = self._solve(c, Require(name=f"why {self.name}", jobs=(self.name,)))
@@ -231,7 +229,6 @@ def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[
 
 
 def _with_job(night: Instance, j: int, **fields: object) -> Instance:
-    """Return a night with other fields of a job."""
     jobs = [*night.jobs]
     jobs[j] = with_fields(jobs[j], **fields)
     return with_fields(night, jobs=tuple(jobs))
@@ -277,7 +274,6 @@ def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lev
 
 
 def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield a lever of more processors for each pool that the job may use."""
     shares = [rule for rule in (*night.constraints, *rules) if isinstance(rule, FairShare)]
     floors = any(rule.floors(night.groups.get(rule.by, {})) for rule in shares)
     most = sum(job.processors * max(map(len, job.stages or ((),))) for job in night.jobs)
@@ -291,7 +287,6 @@ def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> It
 def _more_in_pool(
     night: Instance, rules: Sequence[Constraint], pool: str, most: int, *, is_exact: bool
 ) -> Lever:
-    """Return the lever of more processors of one pool."""
     size = night.pools[pool] if pool else night.changes or night.processors
 
     def change(c: int) -> Question:
@@ -312,7 +307,6 @@ def _more_in_pool(
 
 
 def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield a lever for the cap of each group of the job."""
     every = [*night.constraints, *rules]
     for i, rule in enumerate(every):
         if isinstance(rule, FairShare):

@@ -201,7 +201,6 @@ def _runs(
     *,
     most: int = 2_000,  # rows of the table; the rows that are written have all runs
 ) -> Table:
-    """Return a table of the runs."""
     names = statistics.contenders(rows)
     from_bounds = all(map(statistics.from_bound, rows))
     cells = (

@@ -170,7 +170,6 @@ def _evaluated(
 def _check_result(
     instance: AnyInstance, result: Result, constraints: Sequence[Constraint]
 ) -> Result:
-    """Return the checked result."""
     began = now()
     try:
         report = check(instance, result.written(question=False), constraints)

@@ -94,7 +94,6 @@ class Replanned(NightPlan):
         )
 
     def _change(self, row: Mapping[str, Any]) -> Change:
-        """Return the change of the job in a row of the plan."""
         was = self.replanning.was.get(row["job"])
         now = (row["start"], row["end"]) if row["run"] else None
         times = self._clock(was), self._clock(now)

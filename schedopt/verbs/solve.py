@@ -337,7 +337,6 @@ def _explain(
     result: Result,
     limits: Limits,
 ) -> Result:
-    """Return the result with its explanation."""
     if result.solution is None:
         return with_note(result, "nothing to explain: there is no solution")
     explanation = record.explain(model, result, limits)

@@ -30,7 +30,6 @@ def greedy_solution(model: Selection | Season) -> tuple[Any | None, float | None
 
 
 def _knapsack_bound(night: Instance, able: Mask, fill: float) -> float:
-    """Return the LP bound of the knapsack of some jobs."""
     jobs = np.flatnonzero(able)
     rewards = night.rewards[jobs]
     demands = night.planned.demands.floats[jobs]

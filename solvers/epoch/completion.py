@@ -291,7 +291,6 @@ class Completion:
         return self.least >= len(self.epochs)
 
     def _partition_on_stack(self) -> list[list[int]]:
-        """Return the partition on the stack, as positions of jobs."""
         left, jobs = self._stack.left, [iter(kind.jobs) for kind in self.items.kinds]
         epochs = []
         for d in range(int(self._stack.at[DEPTH])):

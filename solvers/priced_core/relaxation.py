@@ -146,7 +146,6 @@ def _shifts(sums: list[int]) -> IntArray:
 
 
 def _shifted(numbers: IntArray, shifts: IntArray | int) -> Floats:
-    """Return numbers / 2^shifts as doubles."""
     if numbers.dtype != object:
         return np.asarray(np.ldexp(numbers.astype(float), -np.asarray(shifts)), dtype=np.float64)
     pairs = zip(numbers.tolist(), np.broadcast_to(shifts, numbers.shape).tolist(), strict=True)

@@ -383,8 +383,6 @@ class PricedCoreSearch:
             self._branch()
 
     def _run_cp_sat(self, part: OpenPart, seconds: float) -> None:
-        """Solve the open part with CP-SAT."""
-
         def note(value: int | None, bound: int | None) -> None:
             found = (None if one is None else one + part.reward for one in (value, bound))
             self.report(*found)

@@ -161,7 +161,6 @@ def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
 
 
 def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
-    """Check the shares that the solution states for each group."""
     night = facts.night
     claimed = solution.shares
     groups_by = {by: groups.keys() for by, groups in night.groups.items()}

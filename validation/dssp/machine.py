@@ -331,7 +331,6 @@ def _step_function(given: Sequence[tuple[float, float]]) -> StepFunction:
 
 
 def _changes_after(points: StepFunction, time: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
-    """Return the changes after a time."""
     first = bisect_right(points, time, key=itemgetter(0))
     return map(points.__getitem__, range(first, len(points)))
 

@@ -63,7 +63,6 @@ def _proven_bound(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> int:
-    """Return the lower bound on the overhead that a certificate proves."""
     if claim.sense != "minimize":
         raise _NotShownError(f"overhead is minimized, not {claim.sense}d")
     stated = msgspec.convert(certificate, Certificate, strict=True)

@@ -92,7 +92,6 @@ def _positions(instance: Instance, names: Collection[str]) -> Places:
 
 
 def _is_completion_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
-    """Return True if ``order`` is the order in which all jobs complete."""
     of = _positions(instance, order)
     if len(of) != len(done) or not np.array_equal(np.sort(of), np.arange(len(done))):
         return False
@@ -159,7 +158,6 @@ def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report:
 
 
 def _check_work(instance: Instance, done: Floats, work: Floats, report: Report) -> None:
-    """Check each job's work by its completion."""
     everyone, rest = np.arange(len(done)), instance.sizes - work
     fastest = rates_of(instance, everyone, np.full(len(done), float(instance.servers)))
     for j in np.flatnonzero(~(rest <= WORK * instance.sizes + 1e-14 * done * fastest)).tolist():

@@ -121,7 +121,6 @@ def read_log(
 
 
 def _machine(raw: cleaning.RawLog, given: Mapping[str, Any]) -> Instance:
-    """Return the machine of the options and the log, without jobs."""
     parts = {
         key.removeprefix("partition:"): _part(key, of)
         for key, of in given.items()

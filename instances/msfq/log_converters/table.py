@@ -87,7 +87,6 @@ def parse_durations(column: pl.Series, unit: float = 1.0) -> Floats:
 
 
 def _finite(numbers: Floats) -> Floats:
-    """Return numbers with NaN for infinite ones."""
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
@@ -388,7 +387,6 @@ def leave_out_earlier_states(raw: RawLog) -> None:
 
 
 def _has(raw: RawLog, mark: str) -> Mask:
-    """Return a mask of the jobs whose id contains a mark."""
     if raw.name is None:
         return np.zeros(len(raw.submit), dtype=bool)
     return np.array(np.strings.find(raw.name.astype(np.dtypes.StringDType()), mark) >= 0)

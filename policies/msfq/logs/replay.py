@@ -150,7 +150,6 @@ def _job_order(jobs: Jobs, servers: int, order: Order, log: Log) -> JobOrder:
 
 
 def _constant_priorities(jobs: Jobs, servers: int, site: Priority, log: Log) -> Floats:
-    """Return the constant part of each job's weighted priority."""
     quality = _level_of_each_job(jobs, site.qos_by, site.qos)
     constant: Floats = site.weights.size * (log.size / servers) + site.weights.qos * quality
     return constant

@@ -149,7 +149,6 @@ class History:
             self._add_runs("user", rows, self._users, rated)
 
     def _add_runs(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
-        """Add the distributions of ended jobs for each key."""
         for key in np.unique(keys[rows]).tolist():
             own = rows[keys[rows] == key][-RECENT_JOBS:]
             if len(own) >= FEWEST_JOBS or by == "all":
