@@ -318,7 +318,7 @@ def fairness(users: dict[str, Measures]) -> float:
     return float(each.sum() ** 2 / (each.size * (each @ each)))
 
 
-def confidence(response: Floats, weights: Floats | None) -> float | None:
+def confidence(response: Floats, weights: Floats | None = None) -> float | None:
     """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
     Jobs are divided into 40 batches in order of submit; None for less than 400 jobs. Batches do not
