@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 from builders.cli import invoked
+from msgspec.structs import replace
 
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Seats
-from schedopt.instances.dssp import Instance, Job, one_night
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.planning.reasons import reasons
 from schedopt.validation.dssp.facts import Facts
@@ -113,7 +114,8 @@ def test_reasons_of_jobs_left_out_of_a_season_hold(seed: int) -> None:
     found = reasons(instance, result)
     run = set(result.solution.selected)
     assert list(found) == [job.name for job in instance.jobs if job.name not in run]
-    one = one_night(instance, instance.index, ())
+    jobs = tuple(replace(job, first_night=1, last_night=None) for job in instance.jobs)
+    one = replace(instance, nights=1, jobs=jobs, constraints=())
     facts = Facts(one, 1.0)
     for name, reason in found.items():
         job = instance.jobs[instance.index[name]]
