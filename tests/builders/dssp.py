@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -42,21 +41,6 @@ def night(
         ),
         constraints=tuple(constraints),
     )
-
-
-def a_night(**changes: Any) -> Instance:
-    jobs = (
-        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
-        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
-        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
-    )
-    given: dict[str, Any] = {
-        "processors": 2,
-        "changes": ((2, 3), (8, 2)),
-        "end": 11,
-        "resources": {"gpu": ((0, 0), (1, 1))},
-    }
-    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
 
 
 def best(

@@ -1,17 +1,13 @@
 """Objectives in order, and quick answers."""
 
-from importlib import import_module
 from itertools import product
-from random import Random
 
 import numpy as np
 import pytest
-from builders.effort import examples, tried
-from hypothesis import strategies as st
+from builders.effort import examples
 
 import schedopt
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -69,22 +65,3 @@ def test_selection_under_risk_without_time_has_a_bound(risk: str) -> None:
     result = solve(night, risk=risk, time_limit=0.0, options={"scenarios": 20})
     assert result.violations == ()
     assert result.objective <= result.bound <= 1.4 * result.objective
-
-
-DRAWN = import_module("contract.dssp").FORMULATIONS
-
-
-@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-@tried(40, seed=st.integers(0, 2**31))
-def test_greedy_solution_keeps_rules_and_its_bound_is_valid(name: str, seed: int) -> None:
-    model = DRAWN[name](Random(seed))  # noqa: S311
-    best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
-    solution, bound = greedy_solution(model)
-    if best.proven:
-        assert best.objective <= bound
-    if solution is not None and "risk" not in model.options:  # which it need not keep
-        assert best.termination != "infeasible"
-        late = solve(model, time_limit=0.0, threads=1)
-        assert late.violations == ()
-        assert late.solution is not None
-        assert model.instance.objective_of(solution) <= bound

@@ -10,7 +10,6 @@ from schedopt import generate, solve
 from schedopt.formulations.constraints import Apart, Forbid
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.widths import possible_widths
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import NotApplicableError, registered
 
@@ -60,13 +59,6 @@ def test_partition_refuses_wrong_options() -> None:
     model.model.add(model.x["j2", "j1"] == 0)
     with pytest.raises(InputError, match="before native"):
         model.add(Apart(jobs=("j1", "j2")))
-
-
-def test_possible_widths_excludes_widths_without_a_schedule() -> None:
-    assert possible_widths(4, 4, 1) == [1, 2, 3, 4]
-    assert possible_widths(4, 4, 3) == [3, 4]
-    assert 11 not in possible_widths(16, 8, 1)
-    assert possible_widths(7, 1, 1) == [7]
 
 
 def test_rectangles_with_too_many_widths_are_not_exact() -> None:
