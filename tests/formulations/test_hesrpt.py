@@ -68,23 +68,6 @@ def test_solve_keeps_constraints_appended_to_the_allocation_model() -> None:
     assert result.objective > free.objective * 1.001
 
 
-def test_allocation_model_states_rules_added_later() -> None:
-    model = Allocation(TWO)
-    held = model.model
-    model.add(Shares(jobs=("j0",), at_least=0.6, name="floor"))
-    assert model.model is held and not model.changed
-    assert len(model.side_constraints()["floor"]) == 2
-    result = schedopt.solve(model)
-    assert result.proven and result.found_by != "model"
-    held.constraints.append(model.completion["j0"] <= 0.9)
-    model.add(Shares(jobs=("j1",), at_least=0.1, name="other"))
-    assert model.changed and list(model.side_constraints()) == [
-        "floor",
-        "other",
-        "native constraints",
-    ]
-
-
 def test_allocation_model_with_a_changed_objective_has_no_bound() -> None:
     model = Allocation(TWO, order=["j1", "j0"])
     model.model.objective = cp.Minimize(model.completion["j0"] + 0.0 * model.completion["j1"])
@@ -122,26 +105,3 @@ def test_allocation_names_floors_that_cannot_hold() -> None:
     nothing = cluster([1, 2], Power(p=0.5))
     stuck = schedopt.solve(nothing, constraints=[Shares(jobs=("j0",), at_most=0.0, name="none")])
     assert stuck.conflict == ("none",)
-
-
-def test_allocation_serves_jobs_without_a_share_later() -> None:
-    """Smith's order would have the small job complete first, but the floors take all servers."""
-    floors = Shares(jobs=("j0", "j1"), at_least=0.5)
-    instance = cluster([1, 1, 0.001], Power(p=0.5), constraints=(floors,))
-    result = schedopt.solve(instance)
-    assert (result.termination, result.violations) == ("optimal", ())
-    assert result.solution is not None and result.solution.order[0] != "j2"
-
-
-def test_variables_of_the_program_are_in_the_units_of_the_instance() -> None:
-    model = Allocation(schedopt.example("twins"))
-    program = model.model
-    d = next(variable for variable in program.variables() if variable.name() == "d")
-    program.constraints.append(d[0] >= 1.2)
-    result = schedopt.solve(model)
-    assert d.value[0] == pytest.approx(1.2)
-    assert result.solution.epochs[0].end == pytest.approx(1.2)
-    assert program.objective.value == pytest.approx(result.objective)
-    assert {name: float(end.value) for name, end in model.completion.items()} == pytest.approx(
-        result.solution.completion
-    )

@@ -40,15 +40,11 @@ def first(document: Any) -> Any:
 
 PAIR = {"duration": 0.5, "nodes": {"j1": 4, "j3": 4}}
 PARTITIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "objective": (lambda d: d.update(objective=23.0), "the allotments sum to 24"),
     "a job is lost": (lambda d: d["solution"]["epochs"].pop(), "runs 0 times"),
     "a job runs twice": (lambda d: d["solution"]["epochs"].append(first(d)), "runs 2 times"),
     "two for four": (lambda d: d["solution"].update(epochs=[PAIR, PAIR]), "j2 runs 0 times"),
     "nobody": (lambda d: first(d)["nodes"].update(ghost=1), "no job is called 'ghost'"),
     "no job": (lambda d: d["solution"]["epochs"].append({"duration": 0.0, "nodes": {}}), "no job"),
-    "too few nodes": (lambda d: first(d)["nodes"].update(j4=7), "gets 7 nodes, needs 8"),
-    "too many": (lambda d: first(d)["nodes"].update(j4=9), "9 of 8 nodes"),
-    "a duration": (lambda d: first(d).update(duration=0.5), "lasts 0.5"),
 }
 
 
@@ -69,14 +65,9 @@ def piece(document: Any, name: str = "j1") -> Any:
 
 
 RECTANGLES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "objective": (lambda d: d.update(objective=3.0), "the allotments sum to"),
     "lost": (lambda d: d["solution"]["rectangles"].pop("j1"), "runs 0 times"),
-    "too narrow": (lambda d: piece(d).update(nodes=2), "gets 2 nodes, needs 3"),
-    "too small": (lambda d: piece(d).update(end=piece(d)["end"] - 0.1), "an area of"),
-    "beyond the quantum": (lambda d: piece(d).update(start=0.9, end=1.4), "from 0.9 to 1.4"),
     "overlap": (lambda d: piece(d).update(start=0.0, end=0.5), "of 8 nodes run a job"),
     "one node twice": (lambda d: piece(d).update(first=piece(d, "j3")["first"]), "share a node"),
-    "outside": (lambda d: piece(d).update(first=6), "do not exist"),
 }
 
 

@@ -39,10 +39,7 @@ def test_reproduce_judges_every_claim_as_recorded(name: str, tmp_path: Path) -> 
     assert not (plotted and entry["plot"]) or Path(entry["plot"]).read_bytes()[1:4] == b"PNG"
 
 
-def test_reproduce_prints_json_and_suggests_names() -> None:
-    done = CliRunner().invoke(app, ["reproduce", "dssp/theorem-1", "--quick", "--json"])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)[0]["claims"][0]["holds"] is True
+def test_reproduce_suggests_names() -> None:
     assert "dssp/figure-3" in str(refusal(reproduce, ["dssp/figure3"]))
 
 
