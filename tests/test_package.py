@@ -93,17 +93,8 @@ def test_base_install_solves_checks_and_simulates_every_problem(tmp_path: Path) 
 def test_base_install_writes_a_plan_as_script_and_csv(tmp_path: Path) -> None:
     farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
     hours = ("--from", "2026-11-22T20:00+01:00", "--until", "06:00", "--seats", "houdini=3")
-    words = (
-        "plan",
-        str(farm),
-        "--processors",
-        "6",
-        *hours,
-        "--output",
-        "plan.sh",
-        "--output",
-        "plan.csv",
-    )
+    outputs = ("--output", "plan.sh", "--output", "plan.csv")
+    words = ("plan", str(farm), "--processors", "6", *hours, *outputs)
     done = run_without(list(EXTRAS), COMMAND, *words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("plan.sh", "plan.csv"):

@@ -127,21 +127,6 @@ def test_convert_swf_to_a_night(tmp_path: Path) -> None:
     assert "2 planned by the time" in (planned.description or "")
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({}, "one of dssp, msfq"),
-        ({"problem": "dssp"}, "option 'deadline'"),
-        ({"problem": "msfq", "start": 20, "end": 30}, "a window with jobs in it"),
-    ],
-)
-def test_convert_swf_refuses_wrong_options(
-    tmp_path: Path, options: dict[str, Any], says: str
-) -> None:
-    path = saved(tmp_path, LINES[0], LINES[1], LINES[-1])
-    assert says in str(refusal(schedopt.convert, [path], options=options))
-
-
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))
 @settings(max_examples=examples(100), deadline=None)
 def test_convert_swf_reads_or_refuses_mutated_logs(at: int, what: bytes, cut: int) -> None:

@@ -16,7 +16,7 @@ from builders.dssp import carry_out
 import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.planning.release import list_schedule, releases
-from schedopt.planning.state import is_sacct, read_sacct
+from schedopt.planning.state import is_sacct
 from schedopt.verbs.plan import NightPlan
 
 HEAD = "JobID|JobName|State|Start|End"
@@ -112,22 +112,6 @@ def test_report_names_late_failed_and_missing_jobs(plan: NightPlan, tmp_path: Pa
     assert status["final grade"] == "waiting"
     assert status["storm at sea"] == "late"
     assert {*report.fallen_out} == {"closeup", "final grade"}
-
-
-def test_read_sacct_splits_a_pending_array_into_tasks(plan: NightPlan, tmp_path: Path) -> None:
-    rows = [
-        "7_[2,4-6%3]|storm at sea:1|PENDING|Unknown|Unknown",
-        "7_1|storm at sea:1|RUNNING|2026-11-22T21:00:00|Unknown",
-        "7_3|storm at sea:1|FAILED|2026-11-22T21:00:00|2026-11-22T21:10:00",
-        "8_3|storm at sea:1|PENDING|Unknown|Unknown",
-        "9_1|storm at sea:2|CANCELLED by 0|2026-11-22T21:00:00|2026-11-22T21:00:00",
-    ]
-    account = read_sacct(written(tmp_path, *rows), plan.instance)
-    status = {(one.stage, one.task): one.status for one in account}
-    waiting = {(0, task): "waiting" for task in (1, 2, 3, 4, 5)}
-    assert status == waiting | {(0, 0): "running", (1, 0): "waiting"}
-    ids = {one.submission for one in account if one.status == "waiting"}
-    assert ids == {"7", "8", ""}  # without an id where it has left the queue
 
 
 @pytest.mark.parametrize(

@@ -82,17 +82,15 @@ def test_replan_gives_a_reason_for_jobs_that_no_longer_run() -> None:
     assert ranks["a"] is None  # it runs already: nobody releases it twice
 
 
-@pytest.mark.parametrize("lost", [(), (",,,-2",)], ids=["failed", "and processors lost"])
-def test_replan_of_a_large_night_moves_only_the_failed_job(lost: tuple[str, ...]) -> None:
+def test_replan_of_a_large_night_moves_only_the_failed_job() -> None:
     lengths = (0.5, 0.75, 1.0, 1.25)
     jobs = [(f"job{i}", 1 + i % 5, ((lengths[i % 4],) * 25,)) for i in range(18)]
     plan = schedopt.plan(night(50, 12, *jobs))
     moved = next(row["job"] for row in plan.rows if row["start"] <= 2 < row["end"])
-    new = schedopt.replan(plan, at=2, state=state(f"{moved},failed", *lost))
+    new = schedopt.replan(plan, at=2, state=state(f"{moved},failed"))
     assert new.result.objective == plan.result.objective
     changed = [change.job for change in new.changes if change.change not in ("", "kept")]
-    assert moved in changed
-    assert len(changed) <= (5 if lost else 1)
+    assert changed == [moved]
 
 
 def test_stay_gives_up_no_more_than_its_part_of_the_reward() -> None:
@@ -293,20 +291,3 @@ def test_replan_refuses_a_file_that_is_not_a_plan(tmp_path: Path) -> None:
     schedopt.plan(evening()).write(plan)
     assert "to before 2026-10-25T05:00" in refused("replan", plan, "--at", "11")
     assert "from 0 to 1" in refused("replan", plan, "--at", "1", "--stay", "2")
-
-
-def test_replan_reads_an_added_table_with_its_options(tmp_path: Path) -> None:
-    instance = Instance(
-        name="n", processors=2, deadline=9, jobs=(Job(name="a", reward=1, stages=((2,),)),)
-    )
-    more = tmp_path / "more.csv"
-    more.write_text("Shot,reward,tasks,frame_time\nb,1,1,\nb,1,2,1\n")
-    plan: Any = schedopt.plan(instance)
-    asked: Any = {"column": "name=Shot", "missing": "frame_time=3", "duplicates": "number"}
-    new = schedopt.replan(plan, at=1, add=more, **asked)
-    stages = {job.name: job.stages for job in new.replanning.night.jobs}
-    assert stages == {"a": ((2.0,),), "b": ((3.0,),), "b_2": ((1.0, 1.0),)}
-    with pytest.raises(InputError, match="expected"):
-        schedopt.replan(plan, at=1, add=more)
-    with pytest.raises(InputError, match="a table of jobs to add"):
-        schedopt.replan(plan, at=1, column="name=Shot")

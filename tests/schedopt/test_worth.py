@@ -81,23 +81,6 @@ def test_cap_of_each_group_gives_way_to_a_group_of_its_own(tmp_path: Path) -> No
     assert runs(planned(tmp_path, SHOWS, "--until", "4h", *words)) == {"a", "b", "c", "e"}
 
 
-@pytest.mark.parametrize(
-    ("table", "words", "reason"),
-    [
-        ("name,reward,frames,frame_time\na,5,10,30h\nb,2,10,30h\n", [], "never"),
-        ("name,team,reward,tasks\na,fx,1,6x2h\n", ["--cap", "team:fx=0.1"], "rule:cap team:fx"),
-    ],
-    ids=["too long", "cap"],
-)
-def test_plan_gives_a_reason_for_each_job_when_none_runs(
-    table: str, words: list[str], reason: str, tmp_path: Path
-) -> None:
-    document = planned(tmp_path, table, *words)
-    assert {row["reason"] for row in document["plan"]} == {reason}
-    asked = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h", *words]
-    assert "left out" in run("plan", *asked).stdout
-
-
 def test_why_names_the_smallest_changes_in_the_words_of_the_night(tmp_path: Path) -> None:
     text = "name,reward,tasks,team\na,5,6x1h,fx\nb,3,6x1h,fx\n"
     words = ["--from", "2026-11-22T20:00+01:00", "--until", "22:00", "--cap", "team:fx=50%"]
