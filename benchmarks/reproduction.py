@@ -16,8 +16,6 @@ from schedopt.validation.reproduce.ledger import FILE, Claim, Entry, ledger, ver
 from schedopt.verbs.reproduce import reproduce
 
 PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
-
-
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
 HEAD = """\
 # What the papers claim, and what is found here
@@ -32,21 +30,11 @@ words, the paper's number, ours, and a verdict. It is written from a full run, n
 
 
 class Paper(msgspec.Struct, frozen=True):
-    """A paper, and the entries of the ledger for its items.
+    """A paper, and the entries of the ledger for its items."""
 
-    Attributes
-    ----------
-    title : str
-        Authors, title, place and year.
-    problem : str
-        The problem that the paper is about.
-    items : dict of str to str
-        The name of the entry for each figure, table, theorem or example, in the order of the paper.
-    """
-
-    title: str
+    title: str  # authors, title, place and year
     problem: str
-    items: dict[str, str]
+    items: dict[str, str]  # the entry of each figure, theorem or example, in the paper's order
 
 
 def papers() -> dict[str, Paper]:

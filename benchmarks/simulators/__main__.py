@@ -42,9 +42,8 @@ class Scheduler(msgspec.Struct):
 
     name: str
     policy: str
-    estimates: tuple[
-        str, ...
-    ]  # planned with the users' estimates ("given"), or run times ("exact")
+    # Planned with the users' estimates ("given"), or with run times ("exact").
+    estimates: tuple[str, ...]
 
 
 class Peer(msgspec.Struct):
@@ -148,11 +147,8 @@ def compare(
 ) -> tuple[str, str]:
     """Compare every start with the policy's.
 
-    Returns
-    -------
-    (str, str)
-        The number of workloads on which all partitions agree, and the difference on the smallest
-        one that does not.
+    Return the number of workloads on which all partitions agree, and the difference on the smallest
+    one that does not.
     """
     agrees: dict[str, bool] = {}
     differences: list[tuple[int, str]] = []

@@ -193,20 +193,9 @@ def running(
 ) -> Iterator[Cluster]:
     """Run a Slurm in a temporary folder; it is stopped at the end in any case.
 
-    Parameters
-    ----------
-    files : callable
-        Returns the configuration files by name, from the values ``folder``, ``user``, ``host`` and
-        ``slurmctld`` (a free port).
-    start : callable
-        Starts the daemons; munge already runs.
-    **environment
-        Variables for Slurm's commands.
-
-    Raises
-    ------
-    StartError
-        If Slurm does not start.
+    ``files`` returns the configuration files by name, from the values ``folder``, ``user``,
+    ``host`` and ``slurmctld`` (a free port). ``start`` starts the daemons; munge already runs.
+    `StartError` if one does not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     folder.chmod(0o755)

@@ -29,19 +29,8 @@ def interval(
     """Return a bootstrap confidence interval of the mean of values in groups.
 
     Whole groups are resampled, since values of one group, such as the runs on one instance, are not
-    independent. The interval consists of percentiles of the means.
+    independent. The interval consists of percentiles of the means; no group is empty.
 
-    Parameters
-    ----------
-    groups : sequence of sequence of float
-        Values by group; no group is empty.
-    level : float
-        The confidence level.
-    resamples : int
-    seed : int
-
-    Notes
-    -----
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
     import numpy as np
@@ -167,13 +156,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def against(rows: Iterable[BenchRow], a: str) -> list[Pair]:
-    """Return the comparisons of one contender with every other, by problem.
-
-    Raises
-    ------
-    InputError
-        If the contender has no rows.
-    """
+    """Return the comparisons of one contender, which must have rows, with every other."""
     problems = scores_by_problem(rows)
     compared = dict.fromkeys(name for scores in problems for name in scores.of)
     if a not in compared:

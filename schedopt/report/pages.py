@@ -38,17 +38,12 @@ IN_THE_WAY = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->"
 
 
 def _write(path: str | Path, title: str, about: str, parts: Iterable[Section], footer: str) -> None:
-    """Write a page, whose name has to end in .html."""
+    """Write a page: a title, a line below it, sections, and a footer. Its name ends in .html."""
     if Path(path).suffix.lower() != ".html":
         raise InputError("a report's name ending in .html", found=quote(Path(path).name))
-    write_bytes(Path(path), _page(title, about, parts, footer).encode())
-
-
-def _page(title: str, about: str, parts: Iterable[Section], footer: str) -> str:
-    """Return a page with a title, a line below it, sections, and a footer."""
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_asset("page.html")).substitute(
+    page = Template(_asset("page.html")).substitute(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'",
         style=_asset("page.css"),
@@ -59,6 +54,7 @@ def _page(title: str, about: str, parts: Iterable[Section], footer: str) -> str:
         footer=plain(footer),
         script=script,
     )
+    write_bytes(Path(path), page.encode())
 
 
 def _asset(name: str) -> str:

@@ -25,7 +25,7 @@ from schedopt.solvers.result import Document, Result, Termination, alarm, with_a
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.pool import PlannedRun, Task, one_line
 from schedopt.sweep.rows import NOTHING, BenchRow
-from schedopt.sweep.sources import Contents, Source
+from schedopt.sweep.sources import Source
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.solve import solve
@@ -168,7 +168,7 @@ class References:
 
     def __init__(self, instance: AnyInstance, source: Source, sweep: Sweep) -> None:
         self._instance, self._sweep = instance, sweep
-        self._best_known = source.best_known if isinstance(source, Contents) else None
+        self._best_known = source.best_known
         self.record = problem_of(instance)
         self._solved: dict[bytes, Result] = {}
 

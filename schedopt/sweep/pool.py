@@ -99,16 +99,8 @@ def compute_tasks(
     """Compute tasks, and yield each with its outcome as it arrives.
 
     If a process dies, each run of the tasks that it may have had is computed once more, on its own.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-    jobs : int
-        Processes; one computes in this process.
-    cluster : str, optional
-        The address of a Dask scheduler, whose workers compute instead.
-    patience : float
-        Seconds to wait for the scheduler, and for its first worker.
+    With one process, tasks are computed in this one. ``patience`` is in seconds, for the scheduler
+    of a cluster and for its first worker.
     """
     if not tasks or (cluster is None and jobs == 1):
         yield from ((task, compute(task)) for task in tasks)

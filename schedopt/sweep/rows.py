@@ -36,14 +36,8 @@ class SweepInterrupt(KeyboardInterrupt):
 class Journal:
     """The rows of a sweep. New rows are appended to a file at once, and its rows are reused.
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file; without it, rows are only in memory.
-    keys : sequence of str
-        The keys of all rows of the sweep, in order: digests of everything that a row depends on.
-    kind : type
-        The record of a row, with a field ``key``.
+    The keys of all rows, in order, are digests of everything that a row depends on. The record
+    ``kind`` of a row has a field ``key``.
     """
 
     def __init__(self, path: Path | None, keys: Sequence[str], kind: type[Any]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +20,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
 
+@dataclass(frozen=True)
 class Source:
     """The source of one instance, which any machine can load."""
 
@@ -26,79 +28,36 @@ class Source:
     problem: str
     digest: str  # of everything that the instance depends on
     beside: bool  # whether its jobs are in a table beside the file
-
-    def load(self) -> AnyInstance:
-        """Return the instance."""
-        raise NotImplementedError
+    load: Callable[[], AnyInstance] = field(repr=False)  # reads or generates the instance
+    best_known: bytes | None = field(default=None, repr=False)  # the archive's result
 
 
-@dataclass(frozen=True)
-class Contents(Source):
-    """The contents of an instance file, of the tables beside it, and of its best known result."""
-
-    label: str
-    text: bytes = field(repr=False)
-    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    best_known: bytes | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        digest = hashlib.sha256(self.text)
-        for other in self.others.values():
-            digest.update(hashlib.sha256(other).digest())
-        object.__setattr__(self, "problem", files.problem_of(self.text, file=self.label))
-        object.__setattr__(self, "digest", digest.hexdigest())
-        object.__setattr__(self, "beside", bool(self.others))
-
-    def load(self) -> AnyInstance:
-        """Decode the instance, strictly."""
-        if not self.others:
-            return files.parse(self.text, file=self.label)
-        with TemporaryDirectory() as folder:
-            for name, other in self.others.items():
-                (Path(folder) / name).write_bytes(other)
-            return files.parse(self.text, file=str(Path(folder) / Path(self.label).name))
-
-
-def read_source(path: Path) -> Contents:
-    """Read an instance file; `InputError` if it is not one."""
+def read_source(path: Path) -> Source:
+    """Read an instance file and the tables beside it; `InputError` if it is not one."""
     label, text = str(path), files.read_bytes(path)
     names, folder = files.companion_files(text, file=label), files.locate(path).parent
     others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
+    digest = hashlib.sha256(text)
+    for other in others.values():
+        digest.update(hashlib.sha256(other).digest())
     archived = label.startswith(ARCHIVE_PREFIX)
-    best = read_result(label.removeprefix(ARCHIVE_PREFIX)) if archived else None
-    return Contents(label, text, others, best)
+    return Source(
+        label=label,
+        problem=files.problem_of(text, file=label),
+        digest=digest.hexdigest(),
+        beside=bool(others),
+        load=partial(_parse, label, text, others),
+        best_known=read_result(label.removeprefix(ARCHIVE_PREFIX)) if archived else None,
+    )
 
 
-@dataclass(frozen=True)
-class GeneratedSource(Source):
-    """A random instance, which is generated from its seed where it is needed."""
-
-    problem: str
-    generator: str
-    seed: int
-    options: Options = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        texts = {
-            k: v if isinstance(v, str) else to_json(v).decode() for k, v in self.options.items()
-        }
-        options = "".join(f",{key}={value}" for key, value in texts.items())
-        label = f"{self.problem}/{self.generator},seed={self.seed}{options}"
-        digest = hashlib.sha256(f"{label} {__version__}".encode()).hexdigest()
-        beside = record_of(self.problem).generator(self.generator).beside
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "digest", digest)
-        object.__setattr__(self, "beside", beside)
-
-    def load(self) -> AnyInstance:
-        """Make the instance."""
-        from schedopt.verbs.generate import generate
-
-        with at_place(file=self.label):
-            drawn: AnyInstance = generate(
-                self.problem, self.generator, seed=self.seed, options=self.options
-            )
-        return drawn
+def _parse(label: str, text: bytes, others: Mapping[str, bytes]) -> AnyInstance:
+    if not others:
+        return files.parse(text, file=label)
+    with TemporaryDirectory() as folder:
+        for name, other in others.items():
+            (Path(folder) / name).write_bytes(other)
+        return files.parse(text, file=str(Path(folder) / Path(label).name))
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -129,8 +88,8 @@ def generated_sources(
     *,
     seeds: Iterable[int],
     options: Options | None = None,
-) -> list[GeneratedSource]:
-    """Return a generator's instances, one for each seed.
+) -> list[Source]:
+    """Return a generator's instances, one for each seed; each is generated where it is needed.
 
     Raises `InputError` if the problem, the generator or an option is not known or not right.
     """
@@ -141,10 +100,30 @@ def generated_sources(
     if any(seed < 0 for seed in numbers):
         raise InputError("whole numbers >= 0", found=quote(min(numbers)), parameter="seeds")
     checked = check_options(options or {}, chosen.options, chosen.name)
-    return [GeneratedSource(problem, chosen.name, seed, checked) for seed in numbers]
+    texts = {k: v if isinstance(v, str) else to_json(v).decode() for k, v in checked.items()}
+    words = "".join(f",{key}={value}" for key, value in texts.items())
+    labels = {seed: f"{problem}/{chosen.name},seed={seed}{words}" for seed in numbers}
+    return [
+        Source(
+            label=label,
+            problem=problem,
+            digest=hashlib.sha256(f"{label} {__version__}".encode()).hexdigest(),
+            beside=chosen.beside,
+            load=partial(_generate, label, problem, chosen.name, seed, checked),
+        )
+        for seed, label in labels.items()
+    ]
 
 
-def parse_generated(text: str) -> list[GeneratedSource]:
+def _generate(label: str, problem: str, generator: str, seed: int, options: Options) -> AnyInstance:
+    from schedopt.verbs.generate import generate
+
+    with at_place(file=label):
+        drawn: AnyInstance = generate(problem, generator, seed=seed, options=options)
+    return drawn
+
+
+def parse_generated(text: str) -> list[Source]:
     """Parse a text such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")

@@ -20,7 +20,7 @@ from schedopt.solvers.stopping import finishing
 from schedopt.sweep.measure import BenchTask, Sweep, problem_plans, runs
 from schedopt.sweep.pool import expect_jobs, finish_tasks
 from schedopt.sweep.rows import FORMATS, LINES, BenchRow, Journal, table
-from schedopt.sweep.sources import Contents, Source, instance_files, parse_generated, read_source
+from schedopt.sweep.sources import Source, instance_files, parse_generated, read_source
 from schedopt.verbs.evaluate import expect_one_writer
 
 Progress = Callable[[int, int], None]
@@ -195,9 +195,9 @@ def plan_tasks(
     ]
 
 
-def _in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
+def _in_memory(instances: Iterable[AnyInstance]) -> list[Source]:
     """Return instances as sources, labelled by their names, which must differ."""
-    contents: dict[str, Contents] = {}
+    contents: dict[str, Source] = {}
     for instance in instances:
         if instance.name in contents:
             raise InputError("instances with different names", found=quote(instance.name))

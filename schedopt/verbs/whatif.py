@@ -216,14 +216,9 @@ class CompleteMessageError(InputError):
 
 
 def combinations(varied: Sequence[str], number: Callable[[str], float]) -> list[dict[str, Value]]:
-    """Return every combination of values at places, the last place changing fastest.
+    """Return every combination of values of ``PLACE=VALUES``, the last place changing fastest.
 
-    Parameters
-    ----------
-    varied : sequence of str
-        ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``.
-    number : callable
-        Returns a time with a unit, or by the clock, as a number; `InputError` for other texts.
+    ``number`` returns a time with a unit, or by the clock, as a number; `InputError` otherwise.
     """
     values_at: dict[str, dict[Value, None]] = {}
     with at_parameter("vary"):

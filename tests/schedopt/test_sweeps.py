@@ -40,9 +40,9 @@ def test_bench_rows_are_by_instance_policy_options_and_seed(tmp_path: Path) -> N
     assert [row.file for row in rows if row.problem == "epoch"] == [str(tmp_path / "epoch.json")]
     labels = list(dict.fromkeys(row.file for row in rows))[2:]
     assert labels == [f"dssp/uncorrelated,seed={seed},jobs=30" for seed in (4, 5)]
-    for label in labels:  # what a row says is enough to make its instance anew
+    for seed, label in zip((4, 5), labels, strict=True):  # which is enough to make it anew
         (source,) = parse_generated(label)
-        again = generate("dssp", "uncorrelated", seed=source.seed, options={"jobs": 30})
+        again = generate("dssp", "uncorrelated", seed=seed, options={"jobs": 30})
         assert encode(source.load()) == encode(again)
 
 

@@ -189,13 +189,9 @@ def reward_in_time(night: Instance, dispatcher: str, jobs: Ints) -> float:
 def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float]]:
     """Return statistics of six dispatchers on nights with a demand of at least 13,000 CPU-hours.
 
-    Jobs are selected greedily with r = 1.
-
-    Returns
-    -------
-    dict of str to tuple
-        For each dispatcher: completion times of jobs; release times of processors, in hours (0 if
-        unused); the mean idle fraction until each processor's release, and until the deadline.
+    Jobs are selected greedily with r = 1. Each dispatcher has the completion times of jobs; the
+    release times of processors, in hours (0 if unused); the mean idle fraction until each
+    processor's release, and until the deadline.
     """
     dispatched = {}
     for name in SIX:

@@ -19,21 +19,13 @@ Runner = Callable[[bool], Values]
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim of a paper: its statement and number, our result, and whether it holds.
-
-    Attributes
-    ----------
-    form : str
-        Our result in words, as an f-string of the measured values.
-    test : str
-        Whether the claim holds, as an expression of the measured values; empty if this cannot be
-        judged.
-    """
+    """A claim of a paper: its statement and number, our result, and whether it holds."""
 
     id: str  # unique within the entry
     says: str
     paper: str
-    form: str
+    form: str  # our result in words, as an f-string of the measured values
+    # Whether it holds, as an expression of the measured values; empty if this cannot be judged.
     test: str = ""
     ours: str = ""
     holds: bool | None = None
@@ -84,13 +76,7 @@ def runner(name: str) -> Runner:
 
 
 def proven_optimum(model: Any, solver: str | None = None, time_limit: float | None = None) -> Any:
-    """Return the result of solving a model on one thread to a proven optimum.
-
-    Raises
-    ------
-    RuntimeError
-        If the optimum is not proven.
-    """
+    """Return the result of solving a model on one thread; `RuntimeError` without a proof."""
     from schedopt.solvers import portfolio
     from schedopt.solvers.result import Limits
 

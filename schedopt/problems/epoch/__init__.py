@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt import tables as column
@@ -30,6 +31,13 @@ __all__ = [
 ]
 
 
+STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
+"""Policies whose schedules suit each formulation."""
+
+FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
+"""Jobs up to which a policy takes about a second; its time is nearly quadratic."""
+
+
 class EpochProblem(Problem):
     """The record of epoch."""
 
@@ -46,11 +54,25 @@ class EpochProblem(Problem):
     }
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return the best solution of the policies that take about a second."""
-        from schedopt.problems.epoch.starting import start
+        """Return the best solution, of policies that take about a second, that keeps all rules."""
+        from schedopt.policies.registry import NotApplicableError, registered
+        from schedopt.validation.epoch.schedules import check_rules
+        from schedopt.validation.report import Report
 
-        del seconds
-        return start(model)
+        instance, best = model.instance, None
+        rules = [*instance.constraints, *model.added]
+        schedules: list[Partitioned | Scheduled] = []
+        for name in STARTS[model.name]:
+            if len(instance.jobs) <= FEW.get(name, len(instance.jobs)):
+                with suppress(NotApplicableError):
+                    schedules.append(registered("epoch")[name].run(instance))
+        if model.name == "rectangles":
+            schedules.append(_rotation(instance))
+        for schedule in schedules:
+            check_rules(schedule, rules, report := Report())
+            if report.ok and (best is None or schedule.overhead < best.overhead):
+                best = schedule
+        return best
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Return True unless one has epochs and the other rectangles."""
@@ -82,6 +104,15 @@ class EpochProblem(Problem):
         counts = map(column.count, ("jobs", "fewest nodes", "most nodes"))
         columns = (column.count("epoch"), column.percent("of the quantum"), *counts)
         yield column.Table.of(f"{count_of(len(epochs), 'epoch')}{more}", columns, rows)
+
+
+def _rotation(instance: Instance) -> Scheduled:
+    """Return the schedule that gives each job the whole machine in turn (section 4)."""
+    total, nodes = len(instance.jobs), instance.nodes
+    times = [i / total for i in range(total + 1)]
+    turns = zip(instance.names, times, times[1:], strict=False)
+    pieces = {name: Rectangle(nodes=nodes, start=start, end=end) for name, start, end in turns}
+    return Scheduled(rectangles=pieces)
 
 
 RECORD = EpochProblem()

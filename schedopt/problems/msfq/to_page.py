@@ -77,15 +77,7 @@ def log_section(
     most: int = 5,  # policies of a picture
     owned: int = 3,  # policies of the table of accounts, the site's own first
 ) -> Section:
-    """Return the part on the waits, the usage and the queue of a log.
-
-    Parameters
-    ----------
-    queue : Instance
-        Of a log in seconds.
-    starts : mapping of str to ndarray of shape (jobs,)
-        When each job starts, by policy, the best policy first.
-    """
+    """Return the part on a log in seconds, from the starts of jobs, of the best policy first."""
     jobs, dates = queue.jobs, Dates.of(queue.start) if queue.start else None
     shown = dict(list(starts.items())[:most])
     if "recorded" in starts and "recorded" not in shown:
