@@ -79,7 +79,6 @@ def _decode(data: bytes, wanted: Any) -> Any:
 
 
 def _number(text: str) -> int | float:
-    """Return a JSON number with a decimal point; an int if it is integral, as for 10.0."""
     value = float(text)
     if not isfinite(value):
         raise ValueError(text)

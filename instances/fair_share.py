@@ -200,7 +200,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
         return Row(what, at.tolist(), use, lower=bound, unless=unless)
 
     def _excess(self, group: str, share: Fraction) -> Fraction:
-        """Return the past use of a group beyond a share of the past total."""
         past = total(self.past.values()) if self.past_total is None else as_written(self.past_total)
         return as_written(self.past.get(group, 0.0)) - share * past
 

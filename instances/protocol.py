@@ -38,7 +38,6 @@ def identity(instance: Any) -> Identity:
 
 
 def _log(instance: Any) -> str:
-    """Return a digest of the jobs of a log; empty for other instances."""
     if getattr(instance, "log", None) is None:
         return ""
     jobs, sums = instance.jobs, hashlib.sha256()

@@ -67,7 +67,6 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
 
 
 def _columns_of(source: Any, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the columns of a table by title; each must be in at least one row."""
     if isinstance(source, bytes) and not source.lstrip().startswith(b"{"):
         text = read_csv(source)
         return {title: [row[i] for _, row in text.rows] for title, i in text.positions().items()}

@@ -130,8 +130,6 @@ def _run(file: PolicyFile) -> None:
 
 
 def _with_located_errors(run: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """Return a policy's function with errors reported in one line with their place."""
-
     @wraps(run)
     def guarded(*args: Any, **options: Any) -> Any:
         try:

@@ -78,7 +78,6 @@ _DESCRIPTION = (
 
 
 def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
-    """Draw the jobs of all nights in order."""
     counts = _jobs_a_night(draw, values["nights"])
     labels = [
         (f"night-{night:02d}", f"job-{i:02d}")

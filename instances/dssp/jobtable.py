@@ -238,7 +238,6 @@ class JobReader:
     # --- rows -------------------------------------------------------------------------------
 
     def _chosen_rows(self) -> list[Cells]:
-        """Return the rows that the option ``where`` selects, with normalized cells."""
         at, rows = self.columns.at, self.table.rows
         for key, wanted in self.asked.named("where:").items():
             i = self.columns.position(key, self.names.place(f"where:{key}"))

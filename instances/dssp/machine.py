@@ -144,7 +144,6 @@ class Steps:
 
     @cached_property
     def _sums(self) -> list[Fraction]:
-        """The integral of the amount up to each change."""
         lengths = (after - before for before, after in pairwise(self.times))
         return [*accumulate(map(mul, self.amounts, lengths), initial=NONE)]
 

@@ -279,7 +279,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return self.machine.completes(job, start, self.planned.demands.fractions[j], longer)
 
     def _in_time_alone(self) -> NDArray[np.bool_]:
-        """Mask of the jobs that are on time if each runs alone, after its predecessors."""
         able = np.zeros(len(self.jobs), dtype=np.bool_)
         ends: dict[str, Fraction | None] = {}
         for j in in_order(self.jobs, self.index)[0]:

@@ -109,7 +109,6 @@ def arrivals(gaps: Floats) -> Floats:
 def _truncated_gamma(
     draw: np.random.Generator, shape: float, scale: float, most: float, count: int
 ) -> Floats:
-    """Return random numbers of a gamma distribution truncated above, shape (count,)."""
     drawn = draw.gamma(shape, scale, count)
     while (over := drawn > most).any():
         drawn[over] = draw.gamma(shape, scale, int(over.sum()))

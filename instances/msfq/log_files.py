@@ -129,7 +129,6 @@ def _whole(name: str, values: Floats) -> pl.Series:
 
 
 def _table(path: Path, data: bytes) -> pl.DataFrame:
-    """Read a table without conversions; the columns of a CSV are texts."""
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
     return read_csv(data, strip=False).frame()
@@ -148,7 +147,6 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _column(table: pl.DataFrame, key: str) -> Floats:
-    """Return a column of numbers; in the columns of `UNSURE`, missing values are NaN."""
     column = read_numbers(table[key], "row")[0]
     if key not in UNSURE:
         refuse_cells(table[key], np.isnan(column), "row", "a number in each row")

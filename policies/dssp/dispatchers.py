@@ -115,7 +115,6 @@ def _random(night: Instance, seed: int) -> Floats:
 
 
 def _priorities(night: Instance) -> Floats:
-    """Return the priority of each job; jobs without one come last."""
     return np.array([inf if job.priority is None else job.priority for job in night.jobs])
 
 
@@ -125,7 +124,6 @@ def _path_from(night: Instance) -> Floats:
 
 
 def _path_of_stage(night: Instance) -> Floats:
-    """Return the critical path from the start of each task's stage."""
     return night.tasks.remaining_paths[night.tasks.stage_of]
 
 

@@ -79,7 +79,6 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
 
 
 def _by_ratio(night: Instance) -> Ints:
-    """Return the jobs that can be on time, by decreasing ratio of reward to actual demand."""
     try:
         tasks = night.tasks
     except InputError as error:

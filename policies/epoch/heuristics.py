@@ -49,7 +49,6 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
 
 
 def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
-    """Return a policy's plan of the jobs by decreasing minima, and its tested assignments."""
     minima = instance.minima[instance.descending].tolist()
     built = QuantumPlan(*([0] * len(minima) for _ in QuantumPlan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity

@@ -193,7 +193,6 @@ def _leaders(instance: Instance, jobs: Jobs, waiting: list[int]) -> list[int]:
 
 
 def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, float]:
-    """Return the integer k up to ``free`` with the largest s(k)^2/k, and this value."""
     speedup = instance.speedups[instance.kinds[job]]
     k = speedup.corners(float(free))
     ratio = np.asarray(speedup.at(k)) ** 2 / k

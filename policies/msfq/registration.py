@@ -147,10 +147,14 @@ def _run(
     `UnstableError` if the policy cannot be stable, starves a class, or lets jobs pile up;
     `InputError` if an argument or the rule is wrong.
     """
+    if queue.log is not None and name in registration.LOG_POLICIES:
+        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
     if queue.log is not None:
-        return _replay(
-            name, queue, estimates=estimates, starts=starts, slowdown_bound=slowdown_bound, **own
-        )
+        chosen = plan(classes_of(queue), name, **own)
+        times = replay_classes(queue, chosen, estimates=estimates == "exact")
+        registration.write_starts(times, starts, queue)
+        note = "" if chosen.compiled else "replayed in plain Python"
+        return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
     chosen, known = plan(queue, name, **own), estimates == "exact"
     if arrivals is None:
         arrivals = COMPILED if chosen.compiled else PLAIN
@@ -164,24 +168,6 @@ def _run(
     note = _remarks(queue, chosen, measured, arrivals)
     threshold = getattr(chosen.make(), "threshold", None)
     return summarize(queue, measured, arrivals, threshold=threshold, load=region.load, note=note)
-
-
-def _replay(
-    name: str,
-    queue: Instance,
-    *,
-    estimates: str,
-    starts: str | None,
-    slowdown_bound: float,
-    **own: Any,
-) -> Replayed:
-    if name in registration.LOG_POLICIES:
-        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
-    chosen = plan(classes_of(queue), name, **own)
-    times = replay_classes(queue, chosen, estimates=estimates == "exact")
-    registration.write_starts(times, starts, queue)
-    note = "" if chosen.compiled else "replayed in plain Python"
-    return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
 
 
 def classes_of(queue: Instance) -> Instance:

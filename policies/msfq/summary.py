@@ -85,7 +85,6 @@ def interval(residuals: Floats, mean: float, *, observations: float = inf) -> In
 
 
 def _half_width(residuals: Floats, batches: int) -> float:
-    """Return the half-width of the 95% interval by so many long batches."""
     means = residuals.reshape(batches, -1).mean(axis=1)
     return float(T_QUANTILES[batches] * means.std(ddof=1) / sqrt(batches))
 

@@ -117,7 +117,6 @@ def _night_of_plan(result: Result[Scheduled]) -> Usage:
 def _with_past(
     rule: FairShare, used: Sequence[Usage], half_life: float | None, window: int | None
 ) -> FairShare:
-    """Return a fair share with the usage of earlier nights; the last night has age 0."""
     bounded = rule.at_most | rule.at_least
     past = dict.fromkeys(bounded, Fraction(0))  # also of groups without a job on a later night
     total = Fraction(0)

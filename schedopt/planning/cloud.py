@@ -166,7 +166,6 @@ def _levels(night: Instance) -> Any:
 
 
 def _tied(night: Instance, rules: Iterable[Constraint]) -> dict[str, str]:
-    """Return the jobs that cannot have a twin, with the reason."""
     tied = {job.name: "it waits for another job" for job in night.jobs if job.after}
     tied |= {name: "another job waits for it" for job in night.jobs for name in job.after}
     unpaid = (job.name for job in night.jobs if not job.reward and not job.values)

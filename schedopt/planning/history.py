@@ -243,7 +243,6 @@ def machine_as_known(night_state: NightState) -> Instance:
 
 
 def _profiles(night_state: NightState) -> dict[str, Steps]:
-    """Return the processors of each pool over time, with all reported changes."""
     night = night_state.night
     own = night.machine.by_number
     pools = dict(own)
@@ -253,7 +252,6 @@ def _profiles(night_state: NightState) -> dict[str, Steps]:
 
 
 def _numbers(night_state: NightState) -> dict[str, range]:
-    """Return the numbers of each pool's processors on the machine as reported."""
     night, first, numbers = night_state.night, 0, dict[str, range]()
     for name, there in _profiles(night_state).items():
         most = night.machine.by_number[name].most if night.end is None else there.most

@@ -228,7 +228,6 @@ class _ReportsOfJob:
         return begun
 
     def _all_done(self, one: Observed, tasks: dict[Key, Run]) -> dict[Key, Run]:
-        """Return all tasks of a completed job; none ends after the job."""
         last = max((run.end for run in tasks.values()), default=self.now)
         end = one.end if one.end is not None else min(last, self.now)
         stages = enumerate(self.job.stages or ())

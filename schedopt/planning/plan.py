@@ -196,7 +196,6 @@ def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None
 
 
 def _as_text(values: Any) -> Any:
-    """Return a profile as text: ``02:00=20,03:00=30``."""
     if not isinstance(values, Mapping):
         return values
     return ",".join(f"{key}={value}" for key, value in values.items()) or None

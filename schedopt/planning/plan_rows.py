@@ -226,7 +226,6 @@ def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
 def _ranks(
     instance: Instance, on: Mapping[str, int], starts: Mapping[str, float]
 ) -> dict[str, int]:
-    """Return the rank of each job in the order of release: by night, start and precedence."""
     order = in_order(instance.jobs, instance.index)[0] if "after" in instance.features else None
     place = {j: at for at, j in enumerate(order or range(len(instance.jobs)))}
     by = sorted(on, key=lambda n: (on[n], starts.get(n, 0.0), place[instance.index[n]]))

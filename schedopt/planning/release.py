@@ -141,7 +141,6 @@ def tasks_in_order(
 
 
 def _groups(tasks: Chain) -> list[tuple[Chain, int]]:
-    """Return tasks of a stage and pool in groups, each with its number of concurrent tasks."""
     chains: list[Chain] = []
     ended: dict[float, list[int]] = defaultdict(list)  # chains by the time of their last end
     for task in sorted(tasks):
@@ -204,7 +203,6 @@ def same(one: float, other: float) -> bool:
 
 
 def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
-    """Return releases numbered by their begin, each with its predecessors."""
     places = in_order(night.jobs, night.index)[0]
     place = {night.jobs[j].name: at for at, j in enumerate(places)}
     ordered = sorted(found, key=lambda r: (r.begin, place[r.job], r.stage, r.tasks))

@@ -194,13 +194,11 @@ class RemainingNight:
         return found
 
     def _leaves(self, number: int, k: int, points: Points) -> float:
-        """Return the time at which the k-th processor of a pool leaves."""
         away = self.night.machine.away.get(number, ())
         gone = [float(span.start) for span in away if span.end is None or span.end > self.at]
         return min([*gone, *(time for time, count in points if count <= k)], default=inf)
 
     def _state_resources(self) -> None:
-        """State resources, and seats as resources, less what running tasks hold."""
         uses: dict[str, tuple[Steps, dict[str, float]]] = {}
         for name in self.night.resources:
             use = {job.name: job.holds.get(name, 0.0) for job in self.night.jobs}
@@ -264,7 +262,6 @@ class RemainingNight:
         return [part, replace(self._rest_of(job, left[1:], end, holds), after=(first,))]
 
     def _obstacle(self, job: Job, holds: Mapping[str, float], pools: Mapping[str, Points]) -> str:
-        """Return the reason why a job cannot run any more; empty if it can."""
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
             needs = count_of(job.processors, "processor")
@@ -293,7 +290,6 @@ class RemainingNight:
     # --- the rules ----------------------------------------------------------------------------
 
     def _rules(self, rest: Instance) -> list[kinds.Constraint]:
-        """Return the rules of the rest, which include what has started."""
         rules: list[kinds.Constraint] = []
         for position, stated in enumerate(self._all_rules):
             rule = stated if stated.name else replace(stated, name=kinds.label(stated, position))

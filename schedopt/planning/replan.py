@@ -158,7 +158,6 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
 
 
 def _processor_events(rest: RemainingNight) -> Iterator[Event]:
-    """Yield events for running tasks whose processors are new to the history."""
     numbers = rest.night.machine.numbers
     for (name, stage, task), on in rest.on.items():
         run = rest.progress[name].runs[stage, task]
@@ -417,7 +416,6 @@ class _Replanner:
 
 
 def _with_predecessors(rest: RemainingNight, names: Iterable[str]) -> set[str]:
-    """Return those jobs whose predecessors in the rest of a night are among them."""
     found, index = {*names}, rest.instance.index
     while True:
         parts = {part for name in found for part in rest.parts_of(name)} | rest.settled
@@ -453,7 +451,6 @@ def _reaches(worth: tuple[float, ...], least: tuple[float, ...]) -> bool:
 
 
 def _as_schedule(result: Result[Scheduled], kept: Scheduled) -> Result[Scheduled]:
-    """Return the current plan as a result for the rest of the night."""
     bound = result.bound if result.formulation == "schedule" else None
     distance = gap(result.objective, bound)
     proven = distance is not None and distance <= 1e-9

@@ -122,7 +122,6 @@ def _plain(title: str) -> str:
 
 
 def _recognized(title: str) -> str:
-    """Return the field of a title of a farm's export; unknown titles are marked."""
     plain = _plain(title)
     for key in ("name", "status", "done", "frames", "chunk"):
         if plain == key or plain in FIELDS[key].titles:
@@ -262,7 +261,6 @@ def _precedence(one: Observed) -> tuple[int, int, bool]:
 
 
 def _rows(text: str) -> Iterator[dict[str, str]]:
-    """Yield the rows by column, each with its ``place``."""
     lines = text.replace("\r\n", "\n").split("\n")
     titles = lines[0].split("|")
     missing = [title for title in SACCT if title not in titles]

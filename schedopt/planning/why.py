@@ -133,7 +133,6 @@ class _Search:
         )
 
     def _smallest(self) -> int | None:
-        """Return the smallest number of steps with which a best plan runs the job."""
         low, target = 0, self.best[0]
         while (c := self._first(low, target)) is not None:
             if self.lever.is_own or c == 0:
@@ -319,7 +318,6 @@ def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterat
 def _higher_cap(
     night: Instance, every: Sequence[Constraint], i: int, group: str, share: float
 ) -> Lever:
-    """Return the lever of a higher cap of a group, in steps of 1%."""
     rule, own, first = every[i], len(night.constraints), floor(100 * as_written(share))
     assert isinstance(rule, FairShare)  # noqa: S101
     least = rule.floors([group]).get(group)

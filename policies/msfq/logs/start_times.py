@@ -104,7 +104,6 @@ class Snapshot:
 
     @cached_property
     def _remaining_jobs(self) -> Jobs:
-        """The jobs of `remaining_log`: running jobs, the job that holds the rest, waiting jobs."""
         jobs, waiting, running = self.queue.jobs, self.waiting, self.running
         zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
         free = self.queue.servers - int(jobs.need[running].sum())
