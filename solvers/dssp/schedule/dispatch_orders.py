@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,29 +31,12 @@ JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
 
 
-@dataclass(frozen=True)
-class DispatchParams:
-    """Parameters of the dispatch orders.
-
-    Attributes
-    ----------
-    no_slack : float
-        A required job with less slack, as a fraction of the horizon, goes first in every order.
-    tails : tuple of float
-        When packing begins: time until the deadline, as fractions of it.
-    light : float
-        Largest share of a job's demand in the stages after its last long one.
-    effort : int
-        Most comparisons of a packing for tasks that have found no place.
-    """
-
-    no_slack: float = 1e-5
-    tails: tuple[float, ...] = (0.15, 0.3, 0.5)
-    light: float = 0.1
-    effort: int = 500_000
-
-
-DEFAULTS = DispatchParams()
+NO_SLACK = 1e-5
+"""A required job with less slack, as a fraction of the horizon, goes first in every order."""
+TAILS = (0.15, 0.3, 0.5)
+"""When packing begins: time until the deadline, as fractions of it."""
+LIGHT = 0.1
+"""Largest share of a job's demand in the stages after its last long one."""
 
 
 class TrialOutcome(NamedTuple):
@@ -85,7 +67,6 @@ class DispatchOrders:
         Start times of tasks; the last order is by these times.
     required : ndarray of bool, optional
         Such a job without slack from its release to its deadline goes first in every order.
-    params : DispatchParams, optional
 
     Attributes
     ----------
@@ -102,7 +83,6 @@ class DispatchOrders:
         worthless: bool = False,
         starts: Floats | None = None,
         required: JobMask | None = None,
-        params: DispatchParams = DEFAULTS,
     ) -> None:
         self.night, tasks = night, night.tasks
         self.site = with_seats(night, seats)
@@ -136,7 +116,7 @@ class DispatchOrders:
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
         if starts is not None:
             self._keys.append(np.minimum.reduceat(starts[self._order], first))
-        at_once = night.releases + paths >= night.deadlines - params.no_slack * night.horizon
+        at_once = night.releases + paths >= night.deadlines - NO_SLACK * night.horizon
         at_once &= False if required is None else required
         for key in self._keys if at_once.any() else ():
             key[at_once[kinds.job_of]] -= 1e3 * (1 + night.horizon)  # before all others
@@ -145,9 +125,9 @@ class DispatchOrders:
         self._lengths = lengths
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
         packs = plain and len(night.late) < 2 and len(lengths) > 0
-        self._packing = PackingOrders(night, self._order, params) if packs else None
+        self._packing = PackingOrders(night, self._order) if packs else None
         self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
-        self._plans += [(key, tail) for tail in params.tails for key in (0, 1) if packs]
+        self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
         self._plans += [(key, None) for key in range(2, len(self._keys))]
         self.count = len(self._plans)
 
@@ -242,12 +222,11 @@ class PackingOrders:
     A job whose earlier tasks have not all started by then is dropped.
     """
 
-    def __init__(self, night: Instance, order: Ints, params: DispatchParams) -> None:
+    def __init__(self, night: Instance, order: Ints) -> None:
         tasks, self._lengths = night.tasks, night.tasks.lengths[order]
         self._tasks, self._jobs = tasks, len(night.jobs)
         self._processors = sum(map(len, night.machine.numbers.values()))
-        self._effort = params.effort
-        self._early = tasks.stage_of < _last_long_stage(night, params.light)[tasks.job_of]
+        self._early = tasks.stage_of < _last_long_stage(night)[tasks.job_of]
         by_stage = night.deadlines[tasks.job_of_stage]
         self._due = (by_stage - tasks.following_paths)[tasks.stage_of]
         self._latest = by_stage - tasks.remaining_paths
@@ -279,8 +258,8 @@ class PackingOrders:
         ends = np.repeat(history.starts + lengths[history.first], history.processors)
         begin, running = np.full(self._processors, until), np.sort(ends[ends > until])
         begin[self._processors - len(running) :] = running
-        tail, effort = self._unstarted_tasks(chosen, starts, begin), np.array([self._effort])
-        pack(tail, np.arange(len(begin)), begin.copy(), span, effort, chosen, starts)
+        tail = self._unstarted_tasks(chosen, starts, begin)
+        pack(tail, np.arange(len(begin)), begin.copy(), chosen, starts)
         last = np.maximum.reduceat(starts + lengths, tasks.first_task[tasks.first_stage[:-1]])
         return starts, np.where(chosen, last, np.nan)
 
@@ -306,20 +285,19 @@ class PackingOrders:
             due=self._due[left],
             bins=np.full(len(left), -1),
             begin=begin,
-            end=begin.copy(),
             head=np.full(len(begin), -1),
             after=np.full(len(left), -1),
         )
 
 
-def _last_long_stage(night: Instance, light: float) -> Ints:
+def _last_long_stage(night: Instance) -> Ints:
     """Return the last long stage of each job; the later ones have a small share of the demand."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])
     stages = np.empty(len(night.jobs), dtype=np.int64)
     for j, demand in enumerate(tasks.demands.tolist()):
         s, later = int(tasks.first_stage[j + 1]) - 1, 0.0
-        while s > tasks.first_stage[j] and later + work[s] <= light * demand:
+        while s > tasks.first_stage[j] and later + work[s] <= LIGHT * demand:
             later += float(work[s])
             s -= 1
         stages[j] = s

@@ -22,36 +22,12 @@ from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders, JobMa
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.running import Run
 
-
-@dataclass(frozen=True)
-class MoveParams:
-    """Parameters of the moves.
-
-    Attributes
-    ----------
-    dropped : int
-        Most jobs that a move drops.
-    restarts : float
-        Probability that a move goes back to one of the sets to start from.
-    earlier : float
-        The largest part of the horizon by which a late job is moved earlier in the order.
-    turns : int
-        Dispatches of a set to start from without improvement, each with late jobs earlier.
-    other_order : float
-        Probability that a move takes another order.
-    shifted : float
-        Probability that a move shifts a few jobs in the order.
-    """
-
-    dropped: int = 3
-    restarts: float = 0.2
-    earlier: float = 0.3
-    turns: int = 30
-    other_order: float = 0.05
-    shifted: float = 0.5
-
-
-DEFAULTS = MoveParams()
+MOST_DROPPED = 3
+"""Most jobs that a move drops."""
+RESTARTS, OTHER_ORDER, SHIFTED = 0.2, 0.05, 0.5
+"""Probabilities that a move restarts from a first set, takes another order, and shifts jobs."""
+EARLIER, TURNS = 0.3, 30
+"""Late jobs of a first set move up by at most this part of the horizon, in so many turns."""
 
 
 @dataclass
@@ -78,7 +54,6 @@ class DispatchSearch:
         Sets of jobs to try first.
     required : ndarray of bool, optional
         Jobs that are in every set.
-    params : MoveParams, optional
 
     Attributes
     ----------
@@ -95,10 +70,8 @@ class DispatchSearch:
         seed: int,
         starts: Iterable[JobMask],
         required: JobMask | None = None,
-        *,
-        params: MoveParams = DEFAULTS,
     ) -> None:
-        self.orders, self.satisfies_rules, self.params = orders, satisfies_rules, params
+        self.orders, self.satisfies_rules = orders, satisfies_rules
         night = orders.night
         self.required = np.zeros(len(night.jobs), dtype=np.bool_)
         if required is not None:
@@ -121,15 +94,15 @@ class DispatchSearch:
         if next(self._opening, False):
             return
         self.fruitless += 1
-        if self._opened and self.draw.random() < self.params.restarts:
+        if self._opened and self.draw.random() < RESTARTS:
             each = self._opened[self.draw.integers(len(self._opened))]
             self._opening = self._late_jobs_sooner(each.jobs, each.order)
             return
         jobs = self._neighbour(self._now.jobs)
         order, shift = self._now.order, self._now.shift
-        if self.draw.random() < self.params.other_order:
+        if self.draw.random() < OTHER_ORDER:
             order = int(self.draw.integers(self.orders.count))
-        if self.draw.random() < self.params.shifted:
+        if self.draw.random() < SHIFTED:
             shift = self._shift_some(jobs, shift)
         self._dispatch(Incumbent(jobs, order, shift))
 
@@ -161,7 +134,7 @@ class DispatchSearch:
     def _late_jobs_sooner(self, jobs: JobMask, order: int) -> Iterator[bool]:
         """Dispatch a set repeatedly, each time with its late jobs earlier, if they are few."""
         most, idle, shift = -1.0, 0, np.zeros(len(self.job_of))
-        while idle < self.params.turns:
+        while idle < TURNS:
             tried = Incumbent(jobs, order, shift)
             late = self._dispatch(tried)
             yield True
@@ -169,8 +142,7 @@ class DispatchSearch:
             most = max(most, tried.worth)
             if not late.any() or 4 * late.sum() > jobs.sum():
                 return
-            most_earlier = self.params.earlier * self.span
-            sooner = np.where(late, most_earlier * self.draw.random(len(late)), 0.0)
+            sooner = np.where(late, EARLIER * self.span * self.draw.random(len(late)), 0.0)
             shift = shift - sooner[self.job_of]
 
     def _neighbour(self, jobs: JobMask) -> JobMask:
@@ -179,7 +151,7 @@ class DispatchSearch:
         asked = float(self.demands[jobs].sum())
         wanted = asked + draw.uniform(0.0, max(0.0, self.capacity - asked) / 4)
         kept = jobs.copy()
-        count = min(len(chosen), int(draw.integers(0, self.params.dropped + 1)))
+        count = min(len(chosen), int(draw.integers(0, MOST_DROPPED + 1)))
         if count:
             kept[draw.choice(chosen, count, replace=False)] = False
             kept = self.orders.without_orphans(kept)
