@@ -85,7 +85,7 @@ schema: $(READY) ## write the JSON Schemas again from the record types
 	$(BIN)/python -m instances.schema
 
 agree: $(READY)  ## hold the solvers against brute force and against each other on thousands of random instances, and check 3,000 falsified results
-	SCHEDOPT_TESTS=30 $(BIN)/python -m pytest -q -n auto tests/judge tests/contract tests/solvers/test_dssp_delicate.py
+	SCHEDOPT_TESTS=4 $(BIN)/python -m pytest -q -n auto tests/judge tests/contract tests/solvers/test_dssp_delicate.py
 	PYTHONPATH=tests $(BIN)/python -m builders.forging
 
 release-check: $(READY) ## build the package, install it into an empty environment, run the README there, build the docs (needs the network; ten minutes)
