@@ -9,7 +9,7 @@ from math import floor, gcd, inf
 
 import numpy as np
 
-from schedopt.formulations.program import IntArray, IntegerProgram, row_sums
+from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.decimals import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.mip import MatrixRun, engine_of
@@ -56,8 +56,6 @@ class PricedCoreParams:
         With at most so many open columns, CP-SAT runs before HiGHS.
     cp_sat_share, cp_sat_seconds : float
         The fraction of the remaining time for CP-SAT then, and the seconds without a time limit.
-    filling_rounds, filled_at_once : int
-        Rounds of filling a rounded relaxation, and columns that are tried in each.
     blurred_seconds : float
         Seconds for a first solution of a program with blurred rows.
     """
@@ -71,8 +69,6 @@ class PricedCoreParams:
     cp_sat_columns: int = 2_000
     cp_sat_share: float = 0.4
     cp_sat_seconds: float = 30.0
-    filling_rounds: int = 4
-    filled_at_once: int = 100
     blurred_seconds: float = 1.0
 
 
@@ -284,9 +280,8 @@ class PricedCoreSearch:
             self._fix()
 
     def _round(self, part: OpenPart, optimum: LinearOptimum, reduced: IntArray) -> None:
-        """Offer the solution of the relaxation, rounded down and then filled by reduced cost."""
+        """Offer the solution of the relaxation, rounded down, without columns of violated rows."""
         own = part.program
-        order, first = own.by_column
         x = np.floor(optimum.values + 1e-6).astype(np.int64)
         used = own.activities(x)
         for j in np.flatnonzero(x)[np.argsort(reduced[x > 0], kind="stable")].tolist():
@@ -297,21 +292,6 @@ class PricedCoreSearch:
             if over[own.row[at]].any():
                 used[own.row[at]] -= own.coefficient[at] * x[j]
                 x[j] = 0
-        fits = (x < own.high) & (own.rewards > 0)
-        for _ in range(self.params.filling_rounds):
-            entry_fits = own.coefficient <= np.maximum(own.upper - used, 0)[own.row]
-            fits &= row_sums(entry_fits[order].astype(np.int64), first) == np.diff(first)
-            near = np.flatnonzero(fits)
-            near = near[np.argsort(-reduced[near], kind="stable")][: self.params.filled_at_once]
-            for j in near.tolist():
-                at = own.entries_of(j)
-                after = used[own.row[at]] + own.coefficient[at]
-                if (after <= own.upper[own.row[at]]).all():
-                    used[own.row[at]] = after
-                    x[j] += 1
-            fits[near] = False
-            if not len(near):
-                break
         self.offer(part.whole(x), "prices")
 
     def _fix(self) -> None:
