@@ -171,7 +171,7 @@ class DispatchOrders:
             chain += [other for other in self.before[i] if other not in chain]
         return chain
 
-    def run(self, jobs: JobMask, order: int, shift: Floats | None) -> TrialOutcome:
+    def run(self, jobs: JobMask, order: int) -> TrialOutcome:
         """Dispatch some jobs, and return their rewards.
 
         Parameters
@@ -179,13 +179,9 @@ class DispatchOrders:
         jobs : ndarray of bool, shape (jobs,)
         order : int
             The number of the order, from 0 to `count` - 1.
-        shift : ndarray of float, shape (stages,), optional
-            How much later each stage is in the order, in units of time.
         """
         which, tail = self._plans[order]
         keys, night = self._keys[which], self.night
-        if shift is not None:
-            keys = keys + shift[self._kinds.stage_of]
         some: Ints = np.flatnonzero(jobs)
         some = some[np.argsort(night.releases[some], kind="stable")]
         kinds, history = self._kinds._replace(keys=keys), None
