@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule.machine_arrays import (
+    MOST_IN_PYTHON,
     NEAR,
     MachineArrays,
     TaskKinds,
@@ -23,9 +25,7 @@ from schedopt.solvers.dssp.schedule.machine_arrays import (
 )
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
-
-if TYPE_CHECKING:
-    from schedopt.solvers.dssp.schedule.packing_kernels import Tail
+from schedopt.solvers.kernels import last_at_most
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
@@ -52,7 +52,7 @@ class DispatchOrders:
 
     The first order takes the task with the least slack to the deadline of its job and of the jobs
     that wait for it, and the second the job with the least slack. Other orders are those of
-    dispatchers. In some orders the last tasks are packed (see `packing_kernels`): on machines that
+    dispatchers. In some orders the last tasks are packed (see `pack`): on machines that
     do not change, if late jobs have no reward. A job that can no longer be on time is dropped.
 
     Parameters
@@ -210,6 +210,37 @@ class DispatchOrders:
         return TrialOutcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
 
 
+class Tail(NamedTuple):
+    """Tasks to pack, in the order of due times, shape (items,) each."""
+
+    tasks: Any
+    owners: Any  # their jobs
+    lengths: Any
+    opens: Any  # when each may start
+    due: Any  # when each must end
+
+
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda tail, *_: len(tail.tasks))
+def pack(tail: Tail, ends: Floats, chosen: Any, starts: Floats) -> None:
+    """Start each task on the processor where it ends closest before its due time, if it fits.
+
+    ``ends``, when each processor is free, increases. Best fit decreasing (Johnson 1973), with bins
+    of several sizes. A job with a task that fits nowhere is removed from ``chosen``.
+    """
+    for i in range(len(tail.tasks)):
+        at = last_at_most(ends, 0, len(ends), tail.due[i] - tail.lengths[i])
+        start = max(ends[at], tail.opens[i])
+        end = start + tail.lengths[i]
+        if end > tail.due[i]:
+            chosen[tail.owners[i]] = False
+            continue
+        starts[tail.tasks[i]] = start
+        while at + 1 < len(ends) and ends[at + 1] < end:
+            ends[at] = ends[at + 1]
+            at += 1
+        ends[at] = end
+
+
 class PackingOrders:
     """Packs the tasks that a dispatcher has not started some time before the deadline.
 
@@ -237,8 +268,6 @@ class PackingOrders:
         Returns the start of each task, in the order within stages, and the completion time of each
         job. They are NaN for jobs that are not run or are dropped.
         """
-        from schedopt.solvers.dssp.schedule.packing_kernels import pack
-
         tasks, lengths = self._tasks, self._lengths
         starts, completion = np.full(len(lengths), np.nan), np.full(self._jobs, np.nan)
         span = float(self._due.max(initial=0.0))
@@ -254,36 +283,24 @@ class PackingOrders:
         ends = np.repeat(history.starts + lengths[history.first], history.processors)
         begin, running = np.full(self._processors, until), np.sort(ends[ends > until])
         begin[self._processors - len(running) :] = running
-        tail = self._unstarted_tasks(chosen, starts, begin)
-        pack(tail, np.arange(len(begin)), begin.copy(), chosen, starts)
+        pack(self._unstarted_tasks(chosen, starts), begin, chosen, starts)
         last = np.maximum.reduceat(starts + lengths, tasks.first_task[tasks.first_stage[:-1]])
         return starts, np.where(chosen, last, np.nan)
 
-    def _unstarted_tasks(self, chosen: JobMask, starts: Floats, begin: Floats) -> Tail:
+    def _unstarted_tasks(self, chosen: JobMask, starts: Floats) -> Tail:
         """Return the tasks of chosen jobs that have not started, by due time.
 
         A stage opens at the end of the previous one if all its tasks have started, and otherwise at
         the latest possible time.
         """
-        from schedopt.solvers.dssp.schedule.packing_kernels import Tail
-
         tasks = self._tasks
         stage_ends = np.maximum.reduceat(starts + self._lengths, tasks.first_task[:-1])
         opens = np.append(0.0, stage_ends[:-1])
         opens = np.where(np.isinf(opens), self._latest, opens)
         opens[tasks.first_stage[:-1]] = 0.0
         left = self._by_due[chosen[tasks.job_of[self._by_due]] & np.isinf(starts[self._by_due])]
-        return Tail(
-            tasks=left,
-            owners=tasks.job_of[left],
-            lengths=self._lengths[left],
-            opens=opens[tasks.stage_of[left]],
-            due=self._due[left],
-            bins=np.full(len(left), -1),
-            begin=begin,
-            head=np.full(len(begin), -1),
-            after=np.full(len(left), -1),
-        )
+        opens = opens[tasks.stage_of[left]]
+        return Tail(left, tasks.job_of[left], self._lengths[left], opens, self._due[left])
 
 
 def _last_long_stage(night: Instance) -> Ints:
