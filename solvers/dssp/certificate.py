@@ -12,7 +12,6 @@ better selection.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -38,27 +37,12 @@ ROUNDING = Fraction(1, 10**14)
 """Relative rounding error of a sum of rewards; the checker allows as much."""
 
 
-@dataclass(frozen=True)
-class CertificateParams:
-    """Limits of a certificate.
-
-    Attributes
-    ----------
-    seconds : float
-        Time limit for making the tree.
-    size : int
-        Largest length of the tree, in bytes of JSON.
-    """
-
-    seconds: float = 10.0
-    size: int = 10_000_000
-
-
-DEFAULT = CertificateParams()
+MOST_BYTES = 10_000_000
+"""Largest length of a tree, in bytes of JSON."""
 
 
 def certify(
-    model: Selection | Season, result: Result, limits: Limits, params: CertificateParams = DEFAULT
+    model: Selection | Season, result: Result, limits: Limits, seconds: float = 10.0
 ) -> Certificate:
     """Return a tree that proves the bound of a result.
 
@@ -71,14 +55,14 @@ def certify(
         If the tree is too large or takes too long. Half of the time limit is left for a second
         engine, which then confirms the bound.
     """
-    until = now() + min(params.seconds, inf if limits.time_limit is None else limits.time_limit / 2)
+    until = now() + min(seconds, inf if limits.time_limit is None else limits.time_limit / 2)
     if result.bound is None or model.changed:
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
     if model.sample is not None:
         raise NoCertificateError("a bound under risk does not follow from the declared rows")
     program = model.integer_program().with_count()
     target = program.next_reward(_claimed_bound(model, program, result))
-    return CertificateTree(program, target, params).run(until)
+    return CertificateTree(program, target).run(until)
 
 
 def certify_schedule(model: Schedule, result: Result, limits: Limits) -> Certificate:
@@ -116,11 +100,10 @@ class CertificateTree:
     program : IntegerProgram
     target : int
         The least total reward of a better selection, in units.
-    params : CertificateParams
     """
 
-    def __init__(self, program: IntegerProgram, target: int, params: CertificateParams) -> None:
-        self.program, self.target, self.params = program, target, params
+    def __init__(self, program: IntegerProgram, target: int) -> None:
+        self.program, self.target = program, target
         self._position: dict[int, int] = {}  # of each row that has a multiplier
         self._nodes: list[Certificate] = []
         self._size = 0
@@ -159,7 +142,7 @@ class CertificateTree:
             node = self._leaf_of_selection(part.whole(program.low))
         self._nodes.append(node)
         self._size += len(str(node))
-        if self._size > self.params.size:
+        if self._size > MOST_BYTES:
             raise LargeCertificateError(f"{len(self._nodes):,} branches at the size limit")
 
     def _leaf_of_selection(self, x: IntArray) -> Certificate:

@@ -19,7 +19,7 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.certificate import CertificateParams, certify
+from schedopt.solvers.dssp.certificate import certify
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp.bound import reprove
@@ -68,7 +68,7 @@ def test_reprove_near_tie_and_no_lower_bound(seed: int) -> None:
     model = Selection(night)
     result = solve(model)
     assert result.proven
-    certificate = certify(model, result, Limits(), CertificateParams(seconds=600.0))
+    certificate = certify(model, result, Limits(), seconds=600.0)
     assert proves(night, result, certificate)
     for bound in (float(best) * (1 - 1e-12), float(best) * 0.7, 0.0, -1.0):
         if Fraction(bound) < best:
