@@ -49,13 +49,14 @@ def every_selection(night: Instance) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(examples(30)))
-def test_engine_reaches_the_best_in_order(seed: int) -> None:
+def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
     night = random_night(seed)
     best = [v / 10 for v in max(map(tuple, every_selection(night)[1].tolist()))]
-    result = schedopt.solve(night)
-    assert result.solution.objectives == pytest.approx(best, abs=1e-12)
-    assert result.proven and result.checked and not result.violations
-    assert result.proved_by == "priced-core"
+    for solver in (None, "model") if seed < 10 else (None,):
+        result = schedopt.solve(night, solver=solver)
+        assert result.solution.objectives == pytest.approx(best, abs=1e-12)
+        assert result.proven and result.checked and not result.violations
+        assert result.proved_by == (solver or "priced-core")
 
 
 @pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])

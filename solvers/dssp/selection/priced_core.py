@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.decimals import Whole, as_written
-from schedopt.instances.errors import expect
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import FeasibilityTest, with_conflict
@@ -28,6 +28,9 @@ from schedopt.solvers.running import Run, make_result, plain_version, remaining_
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
     from schedopt.formulations.dssp.selection import Selection
+
+NEAR = 1e-9
+"""Relative tolerance of the row that fixes the value of an objective in the native model."""
 
 
 def solve(model: Selection | Season, task: EngineTask) -> Result[Any]:
@@ -181,16 +184,53 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
 
 
 def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:
-    """Solve the native model in HiGHS; `InputError` if it has several objectives."""
+    """Solve the native model in HiGHS, its objectives one after another.
+
+    The values of earlier objectives are fixed, up to rounding, while the next one is maximized. An
+    objective that was changed natively is the only one.
+    """
     hint = None
-    expected = "`reward` alone: a native model has one objective"
-    several = model.ordered and not model.goal_changed
-    expect(not several, expected, list(model.instance.objectives), "objectives")
     if model.sample is not None:  # start from the optimum for planned run times
         limits = replace(task.limits, time_limit=2.0, gap=1e-3, watch=None)
         search = PricedCoreSearch(model.integer_program(), limits).run()
         hint = None if search.x is None else model.selected(search.x[: model.width] == 1)
-    return mip.solve(engine_of("highs"), model, task.limits, hint=hint)
+    result = mip.solve(engine_of("highs"), model, task.limits, hint=hint)
+    if not model.ordered or model.goal_changed or not model.width or result.solution is None:
+        return result
+    import pyomo.environ as pyo
+    from pyomo.common.modeling import unique_component_name
+
+    began, native, proven = now(), model.model, result.proven
+    x, objectives = list(native.x.values()), model.instance.objectives
+
+    def total(name: str) -> Any:
+        worths = model.instance.worths(name).tolist()
+        return sum(worth * variable for worth, variable in zip(worths, x, strict=True))
+
+    earlier, goal = pyo.ConstraintList(), pyo.Objective(expr=0, sense=pyo.maximize)
+    native.add_component(unique_component_name(native, "earlier_objectives"), earlier)
+    native.add_component(unique_component_name(native, "next_objective"), goal)
+    native.reward.deactivate()
+    try:
+        for k, (before, name) in enumerate(pairwise(objectives)):
+            if not proven:
+                break
+            reached = result.solution.objectives[k]
+            if model.instance.worths(before).any():
+                earlier.add(total(before) >= reached - NEAR * abs(reached))
+            goal.expr = total(name) + 0 * x[0]
+            found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
+            proven = found.termination == "optimal" and found.solution is not None
+            if proven:
+                result = msgspec.structs.replace(result, solution=found.solution)
+    finally:
+        native.del_component(earlier)
+        native.del_component(goal)
+        native.reward.activate()
+    if proven:
+        return result
+    message = "not all objectives are proven: the time limit was reached"
+    return msgspec.structs.replace(result, solution_status="feasible", message=message)
 
 
 def conflict_oracle(
