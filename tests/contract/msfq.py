@@ -1,6 +1,5 @@
 """Small random queues and logs, in units far apart: thresholds with targets, policies."""
 
-from math import inf
 from random import Random
 
 from builders.msfq import of_classes, queue_of
@@ -9,7 +8,6 @@ from schedopt.formulations.msfq import LogBound, OptimalPolicy, Threshold
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.validation.msfq.solved import least_objective, recompute_curve
 
 UNITS = (1.0, 1e-3, 1e6)
 """Of time: how long jobs of a rate of 1 take."""
@@ -45,15 +43,6 @@ def threshold(draw: Random) -> Threshold:
     return Threshold(queue).add(*rules[half:])
 
 
-def threshold_optimum(model: Threshold) -> float | None:
-    """Return the least objective by the second exact method; None if all break a target."""
-    queue, rules = model.instance, [*model.instance.constraints, *model.added]
-    curves = recompute_curve(queue)
-    assert curves is not None
-    best = least_objective(queue, rules, curves, room=1.0)[1]
-    return best if best < inf else None
-
-
 def optimal_policy(draw: Random) -> OptimalPolicy:
     """Draw a one-or-all system."""
     k = draw.choice((2, 2, 3))
@@ -79,4 +68,3 @@ FORMULATIONS = {
     "msfq/optimal-policy": optimal_policy,
     "msfq/bound": log_bound,
 }
-OPTIMA = {"msfq/threshold": threshold_optimum}

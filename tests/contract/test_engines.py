@@ -41,8 +41,8 @@ NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
 
 
-UNDECLARED = {"msfq/threshold", "msfq/optimal-policy", "msfq/bound"}
-"""Formulations without a declared model: `OPTIMA` or test_msfq.py holds them against others."""
+UNDECLARED = {"msfq/optimal-policy", "msfq/bound"}
+"""Formulations without a declared model: tests/solvers/test_msfq.py holds them against others."""
 
 
 def tables(names: Iterable[str] = DRAWN) -> Iterator[Any]:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from schedopt import solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
-from schedopt.instances.msfq import OptimalTable
 from schedopt.instances.msfq.logs import Jobs as Log
+from schedopt.solvers.msfq.threshold.chain import response_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
 from schedopt.validation.msfq import bound
-from schedopt.validation.msfq.chain import System, table_times
+from schedopt.validation.msfq.chain import System
 from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Refuted
 
@@ -42,23 +42,12 @@ def test_threshold_curve_of_checker_and_engine_agree(
 @pytest.mark.parametrize(
     ("k", "rates"), [(2, (0.8, 0.2, 1.3, 0.9)), (3, (0.3, 0.1, 1.5, 0.4)), (4, (0.4, 0.1, 1, 1))]
 )
-def test_curve_at_threshold_0_equals_the_chain_of_its_table(
-    k: int, rates: tuple[float, ...]
-) -> None:
-    system = System.of(one_or_all(k, *rates))
-    table = OptimalTable(
-        classes=(),
-        mean_response_time=1.0,
-        weighted_response_time=1.0,
-        small_most=1,
-        large_most=1,
-        at_empty=(".S", "LL"),
-        admit=(("-S", "-S"),) * (k - 1),
-        span=0.0,
-        truncation=0.0,
-    )
-    found = [times[0] for times in response_curve(system)]
-    assert found == pytest.approx(table_times(system, table), rel=1e-6)
+def test_threshold_curve_of_checker_equals_a_chain(k: int, rates: tuple[float, ...]) -> None:
+    queue = one_or_all(k, *rates)
+    curve = response_curve(System.of(queue))
+    for l in range(k):
+        found = [times[l] for times in curve]
+        assert found == pytest.approx(response_times(Threshold(queue).system, l), rel=1e-9)
 
 
 def test_threshold_optimum_under_a_side_constraint_is_reproved() -> None:

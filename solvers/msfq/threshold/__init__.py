@@ -1,4 +1,4 @@
-"""The engine of the threshold of MSFQ: the analysis of the paper."""
+"""Engines of the threshold of MSFQ: the analysis of the paper, and Markov chains."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq import Thresholded
 from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.msfq import QueueSearch, run_search
-from schedopt.solvers.msfq.threshold import approximation
+from schedopt.solvers.msfq.threshold import approximation, chain
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.solvers.result import Result
+
+LIGHT = {2: 0.9, 4: 0.8, 8: 0.6, 16: 0.5, 32: 0.3}
+"""Servers, and the largest load at which their chains take some minutes at most."""
 
 
 class AnalysisEngine(Engine["Threshold"]):
@@ -22,13 +25,38 @@ class AnalysisEngine(Engine["Threshold"]):
     description = "any threshold, by the method of the model"
     proves = "the minimum of the curve: every threshold is evaluated, by the method asked for"
     certificate = "not needed: the checker recomputes exact curves"
+    confirmed_by = "model"
 
     def solve(self, model: Threshold, task: EngineTask) -> Result:
         """Evaluate every threshold."""
         return run_search(model, Enumeration(model, evaluate_stages(model)), task.limits)
 
 
-ENGINES = (AnalysisEngine(),)
+class ChainEngine(Engine["Threshold"]):
+    """Response times at every threshold by the stationary distribution of a Markov chain."""
+
+    name = "model"
+    description = "exact curves of few servers at a low load: " + ", ".join(
+        f"{k} up to load {load}" for k, load in LIGHT.items()
+    )
+    proves = (
+        "the minimum of the curve, from Markov chains in which at most 1e-12 of all arrivals are "
+        "lost"
+    )
+    needs = "scipy"
+
+    def accepts(self, model: Threshold) -> bool:
+        """Return True for exact curves whose chains are small."""
+        k, load = model.system.k, round(model.system.load, 9)
+        short = any(k <= few and load <= most for few, most in LIGHT.items())
+        return short and model.method == "exact"
+
+    def solve(self, model: Threshold, task: EngineTask) -> Result:
+        """Evaluate every threshold by its chain."""
+        return run_search(model, Enumeration(model, chain_stages(model)), task.limits)
+
+
+ENGINES = (AnalysisEngine(), ChainEngine())
 
 
 class Enumeration(QueueSearch):
@@ -76,4 +104,12 @@ def evaluate_stages(formulation: Threshold) -> Iterator[int]:
     likely = np.argsort(formulation.objective(curve.small, curve.large), kind="stable")
     for l in likely.tolist():
         model.small[l], model.large[l] = exact(system, l)
+        yield l
+
+
+def chain_stages(formulation: Threshold) -> Iterator[int]:
+    """Evaluate all thresholds by their Markov chains, and yield each."""
+    model, system = formulation.model, formulation.system
+    for l in range(system.k):
+        model.small[l], model.large[l] = chain.response_times(system, l)
         yield l
