@@ -123,9 +123,7 @@ class DeclaredSelection(Engine):
     """The declared Pyomo model, with the user's changes."""
 
     name = "model"
-    description = (
-        "any linear model of one objective, declared in Pyomo, with native changes or under risk"
-    )
+    description = "any linear model, as declared in Pyomo, with native changes, and under risk"
     proves = "the optimum within the tolerances of HiGHS"
     confirmed_by = "branch-and-bound"
     old_names = ("sampled",)
