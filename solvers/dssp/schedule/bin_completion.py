@@ -17,17 +17,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from math import inf
 
 Positions = tuple[int, ...]  # of items in a list
 
 
-ATTEMPTS = (2_000, 10_000, 10_000, 40_000, 40_000)
-"""Nodes of each attempt; the later ones prefer sets of few tasks and break ties at random."""
-CANDIDATES = 60
-"""Completions of one bin that the later attempts compare."""
-MOST_BITS = 20_000_000
-"""Largest product of tasks and capacity for the tables of sums; longer times are rounded up."""
+@dataclass(frozen=True)
+class BinCompletionParams:
+    """Limits of the search.
+
+    Attributes
+    ----------
+    attempts : sequence of int
+        Nodes of each attempt. The first attempt completes bins in the order in which sets are
+        generated; the later ones prefer sets of few tasks and break ties at random.
+    candidates : int
+        Completions of one bin that the later attempts compare.
+    bits : int
+        Largest product of tasks and capacity, in units of time, for the tables of reachable sums.
+        Longer horizons are rounded to a coarser unit where the spare time allows it.
+    """
+
+    attempts: Sequence[int] = (2_000, 10_000, 10_000, 40_000, 40_000)
+    candidates: int = 60
+    bits: int = 20_000_000
 
 
 class _OutOfNodesError(Exception):
@@ -40,7 +52,7 @@ def pack(
     bins: int,
     *,
     seed: int = 0,
-    most_nodes: float = inf,
+    params: BinCompletionParams | None = None,
 ) -> list[list[int]] | None:
     """Return the items of each bin, or None if no packing was found.
 
@@ -54,24 +66,23 @@ def pack(
         Number of bins.
     seed : int
         Seed for breaking ties; the same seed returns the same packing.
-    most_nodes : float, optional
-        Attempts of more nodes are left out; the only attempt then has this number if it is smaller.
+    params : BinCompletionParams, optional
 
     Returns
     -------
     list of list of int or None
         Positions of the items in each bin that is used. None proves nothing.
     """
-    unit = 1 + len(sizes) * capacity // MOST_BITS
+    params = params or BinCompletionParams()
+    unit = 1 + len(sizes) * capacity // params.bits
     coarse, room = [-(-size // unit) for size in sizes], capacity // unit
     if sum(coarse) > room * bins or max(coarse, default=0) > room:
         return None
     draw = random.Random(seed)  # noqa: S311
     order = sorted(range(len(sizes)), key=lambda i: -coarse[i])
     ordered = [coarse[i] for i in order]
-    attempts = [nodes for nodes in ATTEMPTS if nodes <= most_nodes] or [int(most_nodes)]
-    for attempt, nodes in enumerate(attempts):
-        candidates = CANDIDATES if attempt else 0
+    for attempt, nodes in enumerate(params.attempts):
+        candidates = params.candidates if attempt else 0
         with suppress(_OutOfNodesError):
             found = _Search(ordered, room, bins, nodes, candidates, draw).run()
             return None if found is None else [[order[i] for i in one] for one in found]

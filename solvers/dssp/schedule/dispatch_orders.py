@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule.machine_arrays import (
-    MOST_IN_PYTHON,
     NEAR,
     MachineArrays,
     TaskKinds,
@@ -25,18 +24,37 @@ from schedopt.solvers.dssp.schedule.machine_arrays import (
 )
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
-from schedopt.solvers.kernels import last_at_most
+
+if TYPE_CHECKING:
+    from schedopt.solvers.dssp.schedule.packing_kernels import Tail
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
 
 
-NO_SLACK = 1e-5
-"""A required job with less slack, as a fraction of the horizon, goes first in every order."""
-TAILS = (0.15, 0.3, 0.5)
-"""When packing begins: time until the deadline, as fractions of it."""
-LIGHT = 0.1
-"""Largest share of a job's demand in the stages after its last long one."""
+@dataclass(frozen=True)
+class DispatchParams:
+    """Parameters of the dispatch orders.
+
+    Attributes
+    ----------
+    no_slack : float
+        A required job with less slack, as a fraction of the horizon, goes first in every order.
+    tails : tuple of float
+        When packing begins: time until the deadline, as fractions of it.
+    light : float
+        Largest share of a job's demand in the stages after its last long one.
+    effort : int
+        Most comparisons of a packing for tasks that have found no place.
+    """
+
+    no_slack: float = 1e-5
+    tails: tuple[float, ...] = (0.15, 0.3, 0.5)
+    light: float = 0.1
+    effort: int = 500_000
+
+
+DEFAULTS = DispatchParams()
 
 
 class TrialOutcome(NamedTuple):
@@ -52,7 +70,7 @@ class DispatchOrders:
 
     The first order takes the task with the least slack to the deadline of its job and of the jobs
     that wait for it, and the second the job with the least slack. Other orders are those of
-    dispatchers. In some orders the last tasks are packed (see `pack`): on machines that
+    dispatchers. In some orders the last tasks are packed (see `packing_kernels`): on machines that
     do not change, if late jobs have no reward. A job that can no longer be on time is dropped.
 
     Parameters
@@ -67,6 +85,7 @@ class DispatchOrders:
         Start times of tasks; the last order is by these times.
     required : ndarray of bool, optional
         Such a job without slack from its release to its deadline goes first in every order.
+    params : DispatchParams, optional
 
     Attributes
     ----------
@@ -83,6 +102,7 @@ class DispatchOrders:
         worthless: bool = False,
         starts: Floats | None = None,
         required: JobMask | None = None,
+        params: DispatchParams = DEFAULTS,
     ) -> None:
         self.night, tasks = night, night.tasks
         self.site = with_seats(night, seats)
@@ -116,7 +136,7 @@ class DispatchOrders:
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
         if starts is not None:
             self._keys.append(np.minimum.reduceat(starts[self._order], first))
-        at_once = night.releases + paths >= night.deadlines - NO_SLACK * night.horizon
+        at_once = night.releases + paths >= night.deadlines - params.no_slack * night.horizon
         at_once &= False if required is None else required
         for key in self._keys if at_once.any() else ():
             key[at_once[kinds.job_of]] -= 1e3 * (1 + night.horizon)  # before all others
@@ -125,9 +145,9 @@ class DispatchOrders:
         self._lengths = lengths
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
         packs = plain and len(night.late) < 2 and len(lengths) > 0
-        self._packing = PackingOrders(night, self._order) if packs else None
+        self._packing = PackingOrders(night, self._order, params) if packs else None
         self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
-        self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
+        self._plans += [(key, tail) for tail in params.tails for key in (0, 1) if packs]
         self._plans += [(key, None) for key in range(2, len(self._keys))]
         self.count = len(self._plans)
 
@@ -171,7 +191,7 @@ class DispatchOrders:
             chain += [other for other in self.before[i] if other not in chain]
         return chain
 
-    def run(self, jobs: JobMask, order: int) -> TrialOutcome:
+    def run(self, jobs: JobMask, order: int, shift: Floats | None) -> TrialOutcome:
         """Dispatch some jobs, and return their rewards.
 
         Parameters
@@ -179,9 +199,13 @@ class DispatchOrders:
         jobs : ndarray of bool, shape (jobs,)
         order : int
             The number of the order, from 0 to `count` - 1.
+        shift : ndarray of float, shape (stages,), optional
+            How much later each stage is in the order, in units of time.
         """
         which, tail = self._plans[order]
         keys, night = self._keys[which], self.night
+        if shift is not None:
+            keys = keys + shift[self._kinds.stage_of]
         some: Ints = np.flatnonzero(jobs)
         some = some[np.argsort(night.releases[some], kind="stable")]
         kinds, history = self._kinds._replace(keys=keys), None
@@ -210,37 +234,6 @@ class DispatchOrders:
         return TrialOutcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
 
 
-class Tail(NamedTuple):
-    """Tasks to pack, in the order of due times, shape (items,) each."""
-
-    tasks: Any
-    owners: Any  # their jobs
-    lengths: Any
-    opens: Any  # when each may start
-    due: Any  # when each must end
-
-
-@kernel(python_up_to=MOST_IN_PYTHON, size=lambda tail, *_: len(tail.tasks))
-def pack(tail: Tail, ends: Floats, chosen: Any, starts: Floats) -> None:
-    """Start each task on the processor where it ends closest before its due time, if it fits.
-
-    ``ends``, when each processor is free, increases. Best fit decreasing (Johnson 1973), with bins
-    of several sizes. A job with a task that fits nowhere is removed from ``chosen``.
-    """
-    for i in range(len(tail.tasks)):
-        at = last_at_most(ends, 0, len(ends), tail.due[i] - tail.lengths[i])
-        start = max(ends[at], tail.opens[i])
-        end = start + tail.lengths[i]
-        if end > tail.due[i]:
-            chosen[tail.owners[i]] = False
-            continue
-        starts[tail.tasks[i]] = start
-        while at + 1 < len(ends) and ends[at + 1] < end:
-            ends[at] = ends[at + 1]
-            at += 1
-        ends[at] = end
-
-
 class PackingOrders:
     """Packs the tasks that a dispatcher has not started some time before the deadline.
 
@@ -249,11 +242,12 @@ class PackingOrders:
     A job whose earlier tasks have not all started by then is dropped.
     """
 
-    def __init__(self, night: Instance, order: Ints) -> None:
+    def __init__(self, night: Instance, order: Ints, params: DispatchParams) -> None:
         tasks, self._lengths = night.tasks, night.tasks.lengths[order]
         self._tasks, self._jobs = tasks, len(night.jobs)
         self._processors = sum(map(len, night.machine.numbers.values()))
-        self._early = tasks.stage_of < _last_long_stage(night)[tasks.job_of]
+        self._effort = params.effort
+        self._early = tasks.stage_of < _last_long_stage(night, params.light)[tasks.job_of]
         by_stage = night.deadlines[tasks.job_of_stage]
         self._due = (by_stage - tasks.following_paths)[tasks.stage_of]
         self._latest = by_stage - tasks.remaining_paths
@@ -268,6 +262,8 @@ class PackingOrders:
         Returns the start of each task, in the order within stages, and the completion time of each
         job. They are NaN for jobs that are not run or are dropped.
         """
+        from schedopt.solvers.dssp.schedule.packing_kernels import pack
+
         tasks, lengths = self._tasks, self._lengths
         starts, completion = np.full(len(lengths), np.nan), np.full(self._jobs, np.nan)
         span = float(self._due.max(initial=0.0))
@@ -283,34 +279,47 @@ class PackingOrders:
         ends = np.repeat(history.starts + lengths[history.first], history.processors)
         begin, running = np.full(self._processors, until), np.sort(ends[ends > until])
         begin[self._processors - len(running) :] = running
-        pack(self._unstarted_tasks(chosen, starts), begin, chosen, starts)
+        tail, effort = self._unstarted_tasks(chosen, starts, begin), np.array([self._effort])
+        pack(tail, np.arange(len(begin)), begin.copy(), span, effort, chosen, starts)
         last = np.maximum.reduceat(starts + lengths, tasks.first_task[tasks.first_stage[:-1]])
         return starts, np.where(chosen, last, np.nan)
 
-    def _unstarted_tasks(self, chosen: JobMask, starts: Floats) -> Tail:
+    def _unstarted_tasks(self, chosen: JobMask, starts: Floats, begin: Floats) -> Tail:
         """Return the tasks of chosen jobs that have not started, by due time.
 
         A stage opens at the end of the previous one if all its tasks have started, and otherwise at
         the latest possible time.
         """
+        from schedopt.solvers.dssp.schedule.packing_kernels import Tail
+
         tasks = self._tasks
         stage_ends = np.maximum.reduceat(starts + self._lengths, tasks.first_task[:-1])
         opens = np.append(0.0, stage_ends[:-1])
         opens = np.where(np.isinf(opens), self._latest, opens)
         opens[tasks.first_stage[:-1]] = 0.0
         left = self._by_due[chosen[tasks.job_of[self._by_due]] & np.isinf(starts[self._by_due])]
-        opens = opens[tasks.stage_of[left]]
-        return Tail(left, tasks.job_of[left], self._lengths[left], opens, self._due[left])
+        return Tail(
+            tasks=left,
+            owners=tasks.job_of[left],
+            lengths=self._lengths[left],
+            opens=opens[tasks.stage_of[left]],
+            due=self._due[left],
+            bins=np.full(len(left), -1),
+            begin=begin,
+            end=begin.copy(),
+            head=np.full(len(begin), -1),
+            after=np.full(len(left), -1),
+        )
 
 
-def _last_long_stage(night: Instance) -> Ints:
+def _last_long_stage(night: Instance, light: float) -> Ints:
     """Return the last long stage of each job; the later ones have a small share of the demand."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])
     stages = np.empty(len(night.jobs), dtype=np.int64)
     for j, demand in enumerate(tasks.demands.tolist()):
         s, later = int(tasks.first_stage[j + 1]) - 1, 0.0
-        while s > tasks.first_stage[j] and later + work[s] <= LIGHT * demand:
+        while s > tasks.first_stage[j] and later + work[s] <= light * demand:
             later += float(work[s])
             s -= 1
         stages[j] = s

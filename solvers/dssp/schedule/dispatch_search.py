@@ -22,10 +22,36 @@ from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders, JobMa
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.running import Run
 
-MOST_DROPPED = 3
-"""Most jobs that a move drops."""
-OTHER_ORDER = 0.05
-"""Probability that a move takes another order."""
+
+@dataclass(frozen=True)
+class MoveParams:
+    """Parameters of the moves.
+
+    Attributes
+    ----------
+    dropped : int
+        Most jobs that a move drops.
+    restarts : float
+        Probability that a move goes back to one of the sets to start from.
+    earlier : float
+        The largest part of the horizon by which a late job is moved earlier in the order.
+    turns : int
+        Dispatches of a set to start from without improvement, each with late jobs earlier.
+    other_order : float
+        Probability that a move takes another order.
+    shifted : float
+        Probability that a move shifts a few jobs in the order.
+    """
+
+    dropped: int = 3
+    restarts: float = 0.2
+    earlier: float = 0.3
+    turns: int = 30
+    other_order: float = 0.05
+    shifted: float = 0.5
+
+
+DEFAULTS = MoveParams()
 
 
 @dataclass
@@ -34,6 +60,7 @@ class Incumbent:
 
     jobs: JobMask
     order: int = 0
+    shift: Floats | None = None
     worth: float = -1.0
     simulated: Simulated | None = None  # with late jobs
 
@@ -51,6 +78,7 @@ class DispatchSearch:
         Sets of jobs to try first.
     required : ndarray of bool, optional
         Jobs that are in every set.
+    params : MoveParams, optional
 
     Attributes
     ----------
@@ -67,20 +95,24 @@ class DispatchSearch:
         seed: int,
         starts: Iterable[JobMask],
         required: JobMask | None = None,
+        *,
+        params: MoveParams = DEFAULTS,
     ) -> None:
-        self.orders, self.satisfies_rules = orders, satisfies_rules
+        self.orders, self.satisfies_rules, self.params = orders, satisfies_rules, params
         night = orders.night
         self.required = np.zeros(len(night.jobs), dtype=np.bool_)
         if required is not None:
             self.required |= required & orders.able
         self.draw = np.random.default_rng(seed)
-        self.demands = orders.demands
+        self.demands, self.job_of = orders.demands, night.tasks.job_of_stage
         self.capacity = float(night.machine.total.until(as_written(night.horizon)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.nan_to_num(night.rewards / self.demands, nan=0.0, posinf=1e300)
         self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
+        self.span = float(night.deadlines.max(initial=night.deadline))
         self.best: Incumbent | None = None
         self.fruitless = 0
+        self._opened: list[Incumbent] = []
         self._now = Incumbent(np.zeros(len(night.jobs), dtype=np.bool_))
         self._opening = self._opening_moves(starts)
 
@@ -89,11 +121,17 @@ class DispatchSearch:
         if next(self._opening, False):
             return
         self.fruitless += 1
+        if self._opened and self.draw.random() < self.params.restarts:
+            each = self._opened[self.draw.integers(len(self._opened))]
+            self._opening = self._late_jobs_sooner(each.jobs, each.order)
+            return
         jobs = self._neighbour(self._now.jobs)
-        order = self._now.order
-        if self.draw.random() < OTHER_ORDER:
+        order, shift = self._now.order, self._now.shift
+        if self.draw.random() < self.params.other_order:
             order = int(self.draw.integers(self.orders.count))
-        self._dispatch(Incumbent(jobs, order))
+        if self.draw.random() < self.params.shifted:
+            shift = self._shift_some(jobs, shift)
+        self._dispatch(Incumbent(jobs, order, shift))
 
     def dispatch_until_paid(self, starts: Iterable[JobMask]) -> None:
         """Dispatch sets to start from, until one has a job that is on time."""
@@ -116,8 +154,24 @@ class DispatchSearch:
         yield True
         for start in starts:
             for order in range(self.orders.count):
-                self._dispatch(Incumbent(self._able(start), order))
+                self._opened.append(Incumbent(self._able(start), order))
+                self._dispatch(self._opened[-1])
                 yield True
+
+    def _late_jobs_sooner(self, jobs: JobMask, order: int) -> Iterator[bool]:
+        """Dispatch a set repeatedly, each time with its late jobs earlier, if they are few."""
+        most, idle, shift = -1.0, 0, np.zeros(len(self.job_of))
+        while idle < self.params.turns:
+            tried = Incumbent(jobs, order, shift)
+            late = self._dispatch(tried)
+            yield True
+            idle = 0 if tried.worth > most else idle + 1
+            most = max(most, tried.worth)
+            if not late.any() or 4 * late.sum() > jobs.sum():
+                return
+            most_earlier = self.params.earlier * self.span
+            sooner = np.where(late, most_earlier * self.draw.random(len(late)), 0.0)
+            shift = shift - sooner[self.job_of]
 
     def _neighbour(self, jobs: JobMask) -> JobMask:
         """Drop a few jobs and add others, mostly of large reward over demand."""
@@ -125,7 +179,7 @@ class DispatchSearch:
         asked = float(self.demands[jobs].sum())
         wanted = asked + draw.uniform(0.0, max(0.0, self.capacity - asked) / 4)
         kept = jobs.copy()
-        count = min(len(chosen), int(draw.integers(0, MOST_DROPPED + 1)))
+        count = min(len(chosen), int(draw.integers(0, self.params.dropped + 1)))
         if count:
             kept[draw.choice(chosen, count, replace=False)] = False
             kept = self.orders.without_orphans(kept)
@@ -143,18 +197,32 @@ class DispatchSearch:
                 room -= demand
         return kept
 
-    def _dispatch(self, tried: Incumbent) -> None:
-        """Dispatch a set, and accept its jobs on time if they are no worse."""
-        outcome = self.orders.run(tried.jobs, tried.order)
-        worth, best = float(outcome.earned.sum()), self.best
-        good = worth >= self._now.worth
+    def _shift_some(self, jobs: JobMask, shift: Floats | None) -> Floats:
+        """Move a few jobs later or earlier in the order."""
+        shifted = np.zeros(len(self.job_of)) if shift is None else shift.copy()
+        draw, chosen, first = self.draw, np.flatnonzero(jobs), self.orders.night.tasks.first_stage
+        count = min(len(chosen), int(draw.integers(1, 4)))
+        for j in draw.choice(chosen, count, False).tolist() if count else ():
+            stages = slice(first[j], first[j + 1])
+            shifted[stages] = self.span * draw.normal(0.0, draw.choice([0.02, 0.1, 0.5]))
+        return shifted
+
+    def _dispatch(self, tried: Incumbent) -> JobMask:
+        """Dispatch a set, accept its jobs on time if they are no worse, and return the late jobs.
+
+        The attribute ``worth`` of ``tried`` is set.
+        """
+        outcome = self.orders.run(tried.jobs, tried.order, tried.shift)
+        tried.worth, best = float(outcome.earned.sum()), self.best
+        good = tried.worth >= self._now.worth
         if good or best is None:
             sound = self.satisfies_rules(outcome.done)
-            kept = Incumbent(outcome.done, tried.order, worth, outcome.simulated)
-            if sound and (best is None or worth > best.worth * (1 + 1e-12)):
+            kept = Incumbent(outcome.done, tried.order, tried.shift, tried.worth, outcome.simulated)
+            if sound and (best is None or tried.worth > best.worth * (1 + 1e-12)):
                 self.best, self.fruitless = kept, 0
             if sound or (good and best is None):
                 self._now = kept
+        return tried.jobs & ~outcome.done
 
 
 def search(

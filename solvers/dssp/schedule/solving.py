@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -224,7 +223,7 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
     Only jobs of one stage on identical processors without releases are packed: their schedules are
     packings of the tasks into bins.
     """
-    from schedopt.solvers.dssp.schedule.bin_completion import pack
+    from schedopt.solvers.dssp.schedule.bin_completion import BinCompletionParams, pack
 
     night, grid = model.instance, model.grid
     plain = grid.exact and not model.seats and not night.features.keys() - {"end"}
@@ -240,9 +239,14 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
     if not rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
         return None
     step = int(np.gcd.reduce(grid.lengths[tasks]))
+    params = BinCompletionParams()
+    if limits.time_limit is not None:
+        nodes = PACKING_NODES * limits.time_limit
+        params = replace(
+            params, attempts=[n for n in params.attempts if n <= nodes] or [int(nodes)]
+        )
     sizes = [int(grid.lengths[i]) // step for i in tasks]
-    nodes = inf if limits.time_limit is None else PACKING_NODES * limits.time_limit
-    bins = pack(sizes, due.pop() // step, night.processors, seed=limits.seed, most_nodes=nodes)
+    bins = pack(sizes, due.pop() // step, night.processors, seed=limits.seed, params=params)
     if bins is None:
         return None
     begin, on = [0] * len(grid.lengths), dict[int, tuple[int]]()
