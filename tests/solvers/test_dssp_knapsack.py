@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from schedopt.policies.dssp.selectors import optimum
 from schedopt.solvers.dssp.selection.knapsack.items import Items
-from schedopt.solvers.dssp.selection.knapsack.search import KnapsackSearch
+from schedopt.solvers.dssp.selection.knapsack.search import KnapsackParams, KnapsackSearch
 
 Ints = NDArray[np.int64]
 
@@ -82,3 +82,13 @@ def test_knapsack_of_no_items_or_of_items_that_all_fit() -> None:
     none = np.zeros(0, dtype=np.int64)
     assert solved(none, none, 0) == 0
     assert solved(np.array([1, 2]), np.array([2, 3]), 5) == 3
+
+
+def test_knapsack_with_too_many_states_keeps_incumbent_and_bound() -> None:
+    rewards, weights = draw("strongly correlated", 200, 10**6, 1)
+    room = int(weights.sum() // 3)
+    few = KnapsackSearch(rewards, weights, room, KnapsackParams(most_states=100))
+    assert few.advance(10)
+    assert few.is_full
+    assert rewards[few.chosen()].sum() == few.best <= few.limit
+    assert weights[few.chosen()].sum() <= room

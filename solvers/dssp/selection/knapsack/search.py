@@ -246,10 +246,10 @@ def _first_incumbent(rewards: Ints, weights: Ints, broken: int, left: int) -> Ma
 
 
 def items_of(program: IntegerProgram) -> tuple[Ints, NDArray[Any], NDArray[Any]]:
-    """Return the columns that are worth a decision, and those that every optimum may have.
+    """Return the weight of each column, the columns to decide on, and the columns that are free.
 
-    A column that is not open, without reward or larger than the capacity is in neither. A column
-    with a reward and without a weight is in the second.
+    A column is decided on if it is open, has a reward and fits alone. It is free if, in addition,
+    it has no weight: then every solution can have it.
     """
     weights = np.zeros(program.n_columns, dtype=np.int64)
     weights[program.column] = program.coefficient
