@@ -66,7 +66,10 @@ def _solve(
     if program.n_rows == 1:  # the count makes bounds tight if rewards grow with demands
         program = program.with_count()
     limits = remaining_limits(task.limits, run.began)
-    search = solve_(PricedCoreSearch(program, limits, note=_progress_recorder(run)))
+    x = None  # the incumbent of an engine that gave up
+    if task.incumbent is not None:
+        x = program.point(model.chosen_columns(task.incumbent))
+    search = solve_(PricedCoreSearch(program, limits, x=x, note=_progress_recorder(run)))
     if search.x is None and not search.proven and (start := task.heuristic()) is not None:
         search.offer(program.point(model.chosen_columns(start)), "")
     stopped = _termination(search)
